@@ -78,7 +78,7 @@ describe('a key that is rotated under load, before three apis', () => {
   const rotate = async (id: string, overlapHours: number) => {
     const rotated = await owner.post(`/api-keys/${id}/rotate`, { overlapHours });
     expect(rotated.status).toBe(201);
-    return { id: rotated.at<string>('id'), key: rotated.at<string>('key') };
+    return { id: rotated.at('id'), key: rotated.at('key') };
   };
   const passTime = async (milliseconds: number) => {
     await advanceTime(database, milliseconds);
@@ -87,7 +87,7 @@ describe('a key that is rotated under load, before three apis', () => {
 
   it('works until its overlap ends, and not after; its successor works from its first moment', async () => {
     const made = await owner.post('/api-keys', { name: 'Shop', scopes: ['topics:read'] });
-    const first = { id: made.at<string>('id'), key: made.at<string>('key') };
+    const first = { id: made.at('id'), key: made.at('key') };
     let second = first;
     const [during] = await underLoad([first.key], async () => {
       second = await rotate(first.id, 1);

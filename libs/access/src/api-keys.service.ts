@@ -47,7 +47,7 @@ export type ApiKeySummary = ApiKeyView & {
   readonly environment: Environment;
 };
 
-type AskingKey = Omit<ApiKey, 'change' | 'revoke' | 'replace'>;
+type AskingKey = ReturnType<typeof termsOf>;
 
 /** Usable keys that programs may have in an environment: a leaked one cannot make any number. Rotation has room for as many again. */
 const MOST_KEYS = 100;
@@ -121,11 +121,10 @@ export class ApiKeysService {
       const key = await this.#find(scope, id);
       this.#refuseBeyond(asking, key);
       if (asking !== null && overlapHours > 0) await this.#refuseMoreThan(2 * MOST_KEYS, scope, now);
-      const { expiresAt } = key;
-      const successorId = newId();
+      const [terms, successorId] = [termsOf(key), newId()];
       key.replace(successorId, overlapHours, now);
       this.#tell(key);
-      return this.#issue(scope, { ...key, expiresAt }, asking, now, successorId);
+      return this.#issue(scope, terms, asking, now, successorId);
     });
   }
 
@@ -199,10 +198,10 @@ export class ApiKeysService {
       await lock.execute(this.database.tables());
       const now = this.clock.now();
       if (by === null) return work(null, now);
-      // As it is before `work`, which may change this very key.
-      const asking = { ...(await this.#find(scope, by)) };
+      const asking = await this.#find(scope, by);
       if (['REVOKED', 'EXPIRED'].includes(statusOf(asking, now))) throw new KeyEndedError();
-      return work(asking, now);
+      // As it is before `work`, which may change this very key.
+      return work(termsOf(asking), now);
     };
     return by === null ? this.database.system(changing) : this.database.transaction(scope, changing);
   }
@@ -266,6 +265,11 @@ export class ApiKeysService {
   #tell({ keyHash }: ApiKey): void {
     this.database.notify(API_KEYS_CHANNEL, keyHash.toString('hex'));
   }
+}
+
+/** A copy of what a key may do, and until when. */
+function termsOf({ id, name, scopes, expiresAt, rateLimitPerMinute, allowedNetworks }: ApiKey) {
+  return { id, name, scopes, expiresAt, rateLimitPerMinute, allowedNetworks };
 }
 
 function shown({ environmentId: _environment, keyHash: _hash, ...key }: ApiKey, now: Date): ApiKeyView {
