@@ -4,6 +4,112 @@
  */
 
 export interface paths {
+  '/api/v1/api-keys': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List API keys, newest first
+     * @description Those that were revoked or have expired, too.
+     *
+     *     The key needs the scope `keys:manage`.
+     */
+    get: operations['listApiKeys'];
+    put?: never;
+    /**
+     * Make an API key
+     * @description Of this project and environment, with nothing that the key that asks has not got itself. `key` is shown in this answer alone; the same request with its `Idempotency-Key` gets the same answer for 24 hours.
+     *
+     *     The key needs the scope `keys:manage`.
+     */
+    post: operations['createApiKey'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/api-keys/current': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get the key that asks
+     * @description Get the key that asks.
+     *
+     *     Any valid key may do this.
+     */
+    get: operations['getCurrentApiKey'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/api-keys/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get an API key
+     * @description Get an API key.
+     *
+     *     The key needs the scope `keys:manage`.
+     */
+    get: operations['getApiKey'];
+    put?: never;
+    post?: never;
+    /**
+     * Revoke an API key
+     * @description For good: it is refused within five seconds, and stays in the list. Revoking it again changes nothing. The last usable key with `keys:manage` of the environment is not revoked (409).
+     *
+     *     The key needs the scope `keys:manage`.
+     */
+    delete: operations['revokeApiKey'];
+    options?: never;
+    head?: never;
+    /**
+     * Change an API key
+     * @description JSON merge-patch (RFC 7396). Scopes and end stay. The key must have nothing that the key that asks has not got itself.
+     *
+     *     The key needs the scope `keys:manage`.
+     */
+    patch: operations['updateApiKey'];
+    trace?: never;
+  };
+  '/api/v1/api-keys/{id}/rotate': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Make a successor of an API key
+     * @description Another key with the same name, grants and end; the one before works on for `overlapHours`. It must be ACTIVE, with nothing that the key that asks has not got itself. `key` is shown in this answer alone; the same request with its `Idempotency-Key` gets the same answer for 24 hours.
+     *
+     *     The key needs the scope `keys:manage`.
+     */
+    post: operations['rotateApiKey'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/project': {
     parameters: {
       query?: never;
@@ -2328,6 +2434,182 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
+    ApiKeyPage: {
+      data: components['schemas']['ApiKey'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    ApiKey: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+      name: string;
+      /**
+       * @description Its beginning.
+       * @example mw_live_
+       */
+      prefix: string;
+      /**
+       * @description Its last four characters.
+       * @example x7Qa
+       */
+      lastFour: string;
+      /**
+       * @description REPLACED: `replacedBy` is its successor, and it works until `expiresAt`.
+       * @enum {string}
+       */
+      status: 'ACTIVE' | 'REPLACED' | 'EXPIRED' | 'REVOKED';
+      scopes: string[];
+      /** @description Null: never. */
+      expiresAt: string | null;
+      /** @description Requests a minute; null: as the installation is configured. */
+      rateLimitPerMinute: number | null;
+      /** @description Where it may be used from, as CIDR; empty: from anywhere. */
+      allowedNetworks: string[];
+      /** @description At most a minute late. Null: not yet. */
+      lastUsedAt: string | null;
+      /**
+       * @description `id` of the key that asked for it; OPERATOR: the operator of the installation.
+       * @example OPERATOR
+       */
+      createdBy: string;
+      /** @description `id` of the key that rotation made of it. */
+      replacedBy: string | null;
+      revokedAt: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+    };
+    Pagination: {
+      page: number;
+      size: number;
+      /** Format: int64 */
+      totalElements: number;
+      totalPages: number;
+      hasNext: boolean;
+      hasPrevious: boolean;
+      /** @description Only with `after`: where the next page begins, for `after`; null at the end. */
+      next?: string | null;
+    };
+    CreateApiKey: {
+      /** @description The program or person that has it. */
+      name: string;
+      /** @description What it may do: nothing that the key that asks may not. */
+      scopes: (
+        | 'subscribers:read'
+        | 'subscribers:write'
+        | 'topics:read'
+        | 'topics:write'
+        | 'segments:read'
+        | 'segments:write'
+        | 'campaigns:read'
+        | 'campaigns:write'
+        | 'automations:read'
+        | 'automations:write'
+        | 'custom_fields:read'
+        | 'custom_fields:write'
+        | 'sending_domains:read'
+        | 'sending_domains:write'
+        | 'consents:manage'
+        | 'suppressions:manage'
+        | 'reports:read'
+        | 'billing:read'
+        | 'credits:read'
+        | 'relays:read'
+        | 'relays:write'
+        | 'messages:send'
+        | 'messages:read'
+        | 'templates:read'
+        | 'templates:write'
+        | 'media:read'
+        | 'media:write'
+        | 'webhooks:read'
+        | 'webhooks:write'
+        | 'project:write'
+        | 'keys:manage'
+        | 'audit:read'
+      )[];
+      /** @description At most the end of the key that asks, which is the default; at most 100 years ahead. */
+      expiresAt?: string | null;
+      /** @description At most the limit of the key that asks, which is the default. */
+      rateLimitPerMinute?: number | null;
+      /** @description Addresses and networks (CIDR), IPv4 and IPv6, that it may be used from; others get 403 `network-not-allowed`. Behind a proxy the client’s address is what `TRUST_PROXY` says. Within those of the key that asks, which are the default. */
+      allowedNetworks?: string[] | null;
+    };
+    CreatedApiKey: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+      name: string;
+      /**
+       * @description Its beginning.
+       * @example mw_live_
+       */
+      prefix: string;
+      /**
+       * @description Its last four characters.
+       * @example x7Qa
+       */
+      lastFour: string;
+      /**
+       * @description REPLACED: `replacedBy` is its successor, and it works until `expiresAt`.
+       * @enum {string}
+       */
+      status: 'ACTIVE' | 'REPLACED' | 'EXPIRED' | 'REVOKED';
+      scopes: string[];
+      /** @description Null: never. */
+      expiresAt: string | null;
+      /** @description Requests a minute; null: as the installation is configured. */
+      rateLimitPerMinute: number | null;
+      /** @description Where it may be used from, as CIDR; empty: from anywhere. */
+      allowedNetworks: string[];
+      /** @description At most a minute late. Null: not yet. */
+      lastUsedAt: string | null;
+      /**
+       * @description `id` of the key that asked for it; OPERATOR: the operator of the installation.
+       * @example OPERATOR
+       */
+      createdBy: string;
+      /** @description `id` of the key that rotation made of it. */
+      replacedBy: string | null;
+      revokedAt: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+      /** @description The key itself. It is shown in this answer alone. */
+      key: string;
+    };
+    UpdateApiKey: {
+      name?: string | null;
+      /** @description At most the limit of the key that asks; null: the installation’s. */
+      rateLimitPerMinute?: number | null;
+      /** @description Addresses and networks (CIDR), IPv4 and IPv6, that it may be used from; others get 403 `network-not-allowed`. Behind a proxy the client’s address is what `TRUST_PROXY` says. Within those of the key that asks; null or empty: from anywhere. */
+      allowedNetworks?: string[] | null;
+    };
+    RotateApiKey: {
+      /**
+       * @description The key before works for so many more hours, or until it expires anyway; 0: no more.
+       * @default 24
+       */
+      overlapHours?: number | null;
+    };
     Project: {
       /** Format: int64 */
       id: number;
@@ -2761,17 +3043,6 @@ export interface components {
       previousHash: string;
       /** @description SHA-256 of this entry in its line of the export, without this last member. */
       hash: string;
-    };
-    Pagination: {
-      page: number;
-      size: number;
-      /** Format: int64 */
-      totalElements: number;
-      totalPages: number;
-      hasNext: boolean;
-      hasPrevious: boolean;
-      /** @description Only with `after`: where the next page begins, for `after`; null at the end. */
-      next?: string | null;
     };
     LoggedRequestPage: {
       data: components['schemas']['LoggedRequest'][];
@@ -6423,6 +6694,32 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.keys.manage': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
     /** @description `not-acceptable`: The representation is not available. */
     'not-acceptable': {
       headers: {
@@ -6522,8 +6819,8 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
-    'insufficient-scope.project.write': {
+    /** @description `idempotency-in-flight`: The same request is still running. */
+    'idempotency-in-flight': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -6567,15 +6864,26 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `domain-validation`: The project does not allow this. */
-    'domain-validation.project': {
+    /** @description `network-not-allowed`: The API key may not be used from this network. */
+    'network-not-allowed': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
@@ -6597,8 +6905,8 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
-    'insufficient-scope.audit.read': {
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation.api-keys': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -6606,6 +6914,88 @@ export interface components {
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         'RateLimit-Policy': components['headers']['RateLimit-Policy'];
         RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `last-managing-key`: It is the last key that may manage keys. */
+    'last-managing-key': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.project.write': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation.project': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.audit.read': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
@@ -6627,45 +7017,52 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.topics.read': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.topics.write': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
-        [name: string]: unknown;
-      };
-      content: {
-        'application/problem+json': components['schemas']['Problem'];
-      };
-    };
-    /** @description `idempotency-in-flight`: The same request is still running. */
-    'idempotency-in-flight': {
-      headers: {
-        'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
@@ -6687,30 +7084,52 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.subscribers.read': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.subscribers.write': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
@@ -6732,15 +7151,26 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.consents.manage': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
@@ -6762,30 +7192,52 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.custom_fields.read': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.custom_fields.write': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
@@ -6807,30 +7259,52 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.segments.read': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.segments.write': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
@@ -6852,45 +7326,78 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.suppressions.manage': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.automations.read': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.automations.write': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
@@ -6927,45 +7434,78 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.reports.read': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.campaigns.read': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.campaigns.write': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
@@ -7002,75 +7542,130 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.media.read': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.media.write': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.messages.send': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.messages.read': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
@@ -7107,30 +7702,52 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.templates.read': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.templates.write': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
@@ -7182,30 +7799,52 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.relays.read': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.relays.write': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
@@ -7227,30 +7866,52 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.sending_domains.read': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.sending_domains.write': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
@@ -7272,45 +7933,78 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.billing.read': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.credits.read': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.webhooks.read': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
@@ -7354,6 +8048,736 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+  listApiKeys: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "name": "Shop",
+           *           "scopes": [
+           *             "subscribers:write",
+           *             "messages:send"
+           *           ],
+           *           "expiresAt": "2027-02-02T00:00:00.000Z",
+           *           "rateLimitPerMinute": 60,
+           *           "allowedNetworks": [
+           *             "203.0.113.0/28",
+           *             "2001:db8:7::/48"
+           *           ],
+           *           "id": "019c1d94-8a80-7c1e-9c3e-2f6b8a4d1e90",
+           *           "prefix": "mw_live_",
+           *           "lastFour": "mple",
+           *           "status": "ACTIVE",
+           *           "lastUsedAt": "2026-03-02T09:29:10.000Z",
+           *           "createdBy": "019bb141-37c0-7c1e-9c3e-2f6b8a4d1e90",
+           *           "replacedBy": null,
+           *           "revokedAt": null,
+           *           "createdAt": "2026-02-02T09:00:00.000Z",
+           *           "updatedAt": "2026-02-02T09:00:00.000Z"
+           *         },
+           *         {
+           *           "id": "019bb141-37c0-7c1e-9c3e-2f6b8a4d1e90",
+           *           "name": "Deployment",
+           *           "prefix": "mw_live_",
+           *           "lastFour": "a4Rt",
+           *           "status": "ACTIVE",
+           *           "scopes": [
+           *             "subscribers:read",
+           *             "subscribers:write",
+           *             "topics:read",
+           *             "topics:write",
+           *             "segments:read",
+           *             "segments:write",
+           *             "campaigns:read",
+           *             "campaigns:write",
+           *             "automations:read",
+           *             "automations:write",
+           *             "custom_fields:read",
+           *             "custom_fields:write",
+           *             "sending_domains:read",
+           *             "sending_domains:write",
+           *             "consents:manage",
+           *             "suppressions:manage",
+           *             "reports:read",
+           *             "billing:read",
+           *             "credits:read",
+           *             "relays:read",
+           *             "relays:write",
+           *             "messages:send",
+           *             "messages:read",
+           *             "templates:read",
+           *             "templates:write",
+           *             "media:read",
+           *             "media:write",
+           *             "webhooks:read",
+           *             "webhooks:write",
+           *             "project:write",
+           *             "keys:manage",
+           *             "audit:read"
+           *           ],
+           *           "expiresAt": null,
+           *           "rateLimitPerMinute": null,
+           *           "allowedNetworks": [
+           *             "203.0.113.0/24"
+           *           ],
+           *           "lastUsedAt": "2026-03-02T09:29:40.000Z",
+           *           "createdBy": "OPERATOR",
+           *           "replacedBy": null,
+           *           "revokedAt": null,
+           *           "createdAt": "2026-01-12T08:10:00.000Z",
+           *           "updatedAt": "2026-01-12T08:10:00.000Z"
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 2,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['ApiKeyPage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.keys.manage'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  createApiKey: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "name": "Shop",
+         *       "scopes": [
+         *         "subscribers:write",
+         *         "messages:send"
+         *       ],
+         *       "expiresAt": "2027-02-02T00:00:00.000Z",
+         *       "rateLimitPerMinute": 60,
+         *       "allowedNetworks": [
+         *         "203.0.113.0/28",
+         *         "2001:db8:7::/48"
+         *       ]
+         *     }
+         */
+        'application/json': components['schemas']['CreateApiKey'];
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          Location: components['headers']['Location'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "name": "Shop",
+           *       "scopes": [
+           *         "subscribers:write",
+           *         "messages:send"
+           *       ],
+           *       "expiresAt": "2027-02-02T00:00:00.000Z",
+           *       "rateLimitPerMinute": 60,
+           *       "allowedNetworks": [
+           *         "203.0.113.0/28",
+           *         "2001:db8:7::/48"
+           *       ],
+           *       "id": "019c1d94-8a80-7c1e-9c3e-2f6b8a4d1e90",
+           *       "prefix": "mw_live_",
+           *       "lastFour": "mple",
+           *       "status": "ACTIVE",
+           *       "lastUsedAt": null,
+           *       "createdBy": "019bb141-37c0-7c1e-9c3e-2f6b8a4d1e90",
+           *       "replacedBy": null,
+           *       "revokedAt": null,
+           *       "createdAt": "2026-02-02T09:00:00.000Z",
+           *       "updatedAt": "2026-02-02T09:00:00.000Z",
+           *       "key": "mw_live_ThisIsWhereTheKeyIsShownOnceAsAnExample"
+           *     }
+           */
+          'application/json': components['schemas']['CreatedApiKey'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.keys.manage'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getCurrentApiKey: {
+    parameters: {
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019bb141-37c0-7c1e-9c3e-2f6b8a4d1e90",
+           *       "name": "Deployment",
+           *       "prefix": "mw_live_",
+           *       "lastFour": "a4Rt",
+           *       "status": "ACTIVE",
+           *       "scopes": [
+           *         "subscribers:read",
+           *         "subscribers:write",
+           *         "topics:read",
+           *         "topics:write",
+           *         "segments:read",
+           *         "segments:write",
+           *         "campaigns:read",
+           *         "campaigns:write",
+           *         "automations:read",
+           *         "automations:write",
+           *         "custom_fields:read",
+           *         "custom_fields:write",
+           *         "sending_domains:read",
+           *         "sending_domains:write",
+           *         "consents:manage",
+           *         "suppressions:manage",
+           *         "reports:read",
+           *         "billing:read",
+           *         "credits:read",
+           *         "relays:read",
+           *         "relays:write",
+           *         "messages:send",
+           *         "messages:read",
+           *         "templates:read",
+           *         "templates:write",
+           *         "media:read",
+           *         "media:write",
+           *         "webhooks:read",
+           *         "webhooks:write",
+           *         "project:write",
+           *         "keys:manage",
+           *         "audit:read"
+           *       ],
+           *       "expiresAt": null,
+           *       "rateLimitPerMinute": null,
+           *       "allowedNetworks": [
+           *         "203.0.113.0/24"
+           *       ],
+           *       "lastUsedAt": "2026-03-02T09:29:40.000Z",
+           *       "createdBy": "OPERATOR",
+           *       "replacedBy": null,
+           *       "revokedAt": null,
+           *       "createdAt": "2026-01-12T08:10:00.000Z",
+           *       "updatedAt": "2026-01-12T08:10:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['ApiKey'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `network-not-allowed`: The API key may not be used from this network. */
+      403: components['responses']['network-not-allowed'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getApiKey: {
+    parameters: {
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /** @example 019c1d94-8a80-7c1e-9c3e-2f6b8a4d1e90 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "name": "Shop",
+           *       "scopes": [
+           *         "subscribers:write",
+           *         "messages:send"
+           *       ],
+           *       "expiresAt": "2027-02-02T00:00:00.000Z",
+           *       "rateLimitPerMinute": 60,
+           *       "allowedNetworks": [
+           *         "203.0.113.0/28",
+           *         "2001:db8:7::/48"
+           *       ],
+           *       "id": "019c1d94-8a80-7c1e-9c3e-2f6b8a4d1e90",
+           *       "prefix": "mw_live_",
+           *       "lastFour": "mple",
+           *       "status": "ACTIVE",
+           *       "lastUsedAt": "2026-03-02T09:29:10.000Z",
+           *       "createdBy": "019bb141-37c0-7c1e-9c3e-2f6b8a4d1e90",
+           *       "replacedBy": null,
+           *       "revokedAt": null,
+           *       "createdAt": "2026-02-02T09:00:00.000Z",
+           *       "updatedAt": "2026-02-02T09:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['ApiKey'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.keys.manage'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  revokeApiKey: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example 019c1d94-8a80-7c1e-9c3e-2f6b8a4d1e90 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Done; there is nothing to return */
+      204: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.keys.manage'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `last-managing-key`: It is the last key that may manage keys. */
+      409: components['responses']['last-managing-key'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  updateApiKey: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example 019c1d94-8a80-7c1e-9c3e-2f6b8a4d1e90 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /**
+         * @example {
+         *       "name": "Web shop",
+         *       "rateLimitPerMinute": 30
+         *     }
+         */
+        'application/json': components['schemas']['UpdateApiKey'];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "name": "Web shop",
+           *       "scopes": [
+           *         "subscribers:write",
+           *         "messages:send"
+           *       ],
+           *       "expiresAt": "2027-02-02T00:00:00.000Z",
+           *       "rateLimitPerMinute": 30,
+           *       "allowedNetworks": [
+           *         "203.0.113.0/28",
+           *         "2001:db8:7::/48"
+           *       ],
+           *       "id": "019c1d94-8a80-7c1e-9c3e-2f6b8a4d1e90",
+           *       "prefix": "mw_live_",
+           *       "lastFour": "mple",
+           *       "status": "ACTIVE",
+           *       "lastUsedAt": "2026-03-02T09:29:10.000Z",
+           *       "createdBy": "019bb141-37c0-7c1e-9c3e-2f6b8a4d1e90",
+           *       "replacedBy": null,
+           *       "revokedAt": null,
+           *       "createdAt": "2026-02-02T09:00:00.000Z",
+           *       "updatedAt": "2026-03-02T09:20:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['ApiKey'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.keys.manage'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.api-keys'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  rotateApiKey: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example 019c1d94-8a80-7c1e-9c3e-2f6b8a4d1e90 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /**
+         * @example {
+         *       "overlapHours": 48
+         *     }
+         */
+        'application/json': components['schemas']['RotateApiKey'];
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          Location: components['headers']['Location'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "name": "Web shop",
+           *       "scopes": [
+           *         "subscribers:write",
+           *         "messages:send"
+           *       ],
+           *       "expiresAt": "2027-02-02T00:00:00.000Z",
+           *       "rateLimitPerMinute": 30,
+           *       "allowedNetworks": [
+           *         "203.0.113.0/28",
+           *         "2001:db8:7::/48"
+           *       ],
+           *       "id": "019cade2-11c0-7c1e-9c3e-2f6b8a4d1e90",
+           *       "prefix": "mw_live_",
+           *       "lastFour": "mple",
+           *       "status": "ACTIVE",
+           *       "lastUsedAt": null,
+           *       "createdBy": "019bb141-37c0-7c1e-9c3e-2f6b8a4d1e90",
+           *       "replacedBy": null,
+           *       "revokedAt": null,
+           *       "createdAt": "2026-03-02T09:30:00.000Z",
+           *       "updatedAt": "2026-03-02T09:30:00.000Z",
+           *       "key": "mw_live_ThisIsWhereTheKeyIsShownOnceAsAnExample"
+           *     }
+           */
+          'application/json': components['schemas']['CreatedApiKey'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.keys.manage'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
   getProject: {
     parameters: {
       query?: {
@@ -7421,6 +8845,8 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
+      /** @description `network-not-allowed`: The API key may not be used from this network. */
+      403: components['responses']['network-not-allowed'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `domain-validation`: The project does not allow this. */
@@ -7529,7 +8955,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.project.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -7632,6 +9058,8 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
+      /** @description `network-not-allowed`: The API key may not be used from this network. */
+      403: components['responses']['network-not-allowed'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -7752,7 +9180,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.project.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -7894,7 +9322,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.audit.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -7951,7 +9379,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.audit.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -8031,7 +9459,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.audit.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -8120,7 +9548,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.topics.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -8219,7 +9647,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.topics.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -8309,7 +9737,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.topics.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -8367,7 +9795,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.topics.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -8462,7 +9890,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.topics.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -8569,7 +9997,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.subscribers.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -8683,7 +10111,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.subscribers.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -8789,7 +10217,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.subscribers.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -8935,7 +10363,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.subscribers.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -9015,7 +10443,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.subscribers.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -9113,7 +10541,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.subscribers.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -9263,7 +10691,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.subscribers.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -9346,7 +10774,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.subscribers.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -9425,7 +10853,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.subscribers.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -9510,7 +10938,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.subscribers.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -9639,7 +11067,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.subscribers.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -9737,7 +11165,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.consents.manage'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -9824,7 +11252,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.consents.manage'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -9919,7 +11347,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.consents.manage'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -9986,7 +11414,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.consents.manage'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -10098,7 +11526,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.consents.manage'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -10177,7 +11605,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.custom_fields.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -10285,7 +11713,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.custom_fields.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -10382,7 +11810,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.custom_fields.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -10440,7 +11868,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.custom_fields.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -10550,7 +11978,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.custom_fields.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -10681,7 +12109,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.custom_fields.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -10792,7 +12220,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.segments.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -10877,7 +12305,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.segments.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -10985,7 +12413,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.segments.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -11066,7 +12494,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.segments.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -11124,7 +12552,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.segments.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -11209,7 +12637,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.segments.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -11300,7 +12728,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.segments.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -11374,7 +12802,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.segments.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -11461,7 +12889,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.segments.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -11537,7 +12965,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.segments.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -11631,7 +13059,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.suppressions.manage'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -11710,7 +13138,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.suppressions.manage'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -11789,7 +13217,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.suppressions.manage'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -11853,7 +13281,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.suppressions.manage'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -11942,7 +13370,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.automations.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -12036,7 +13464,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.automations.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -12125,7 +13553,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.automations.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -12183,7 +13611,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.automations.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -12276,7 +13704,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.automations.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -12374,7 +13802,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.automations.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -12466,7 +13894,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.automations.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -12571,7 +13999,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.automations.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -12708,7 +14136,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.reports.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -12801,7 +14229,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.automations.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -12882,7 +14310,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.automations.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -13034,7 +14462,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -13208,7 +14636,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -13318,7 +14746,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -13376,7 +14804,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -13557,7 +14985,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -13684,7 +15112,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -13812,7 +15240,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -13875,7 +15303,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -14004,7 +15432,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -14106,7 +15534,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -14188,7 +15616,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -14325,7 +15753,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -14451,7 +15879,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -14577,7 +16005,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -14703,7 +16131,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -14829,7 +16257,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -14955,7 +16383,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -15038,7 +16466,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.reports.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -15116,7 +16544,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -15212,7 +16640,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.reports.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -15285,7 +16713,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.reports.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -15353,7 +16781,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.reports.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -15432,7 +16860,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.reports.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -15482,7 +16910,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.reports.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -15619,7 +17047,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.reports.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -15707,7 +17135,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -15789,7 +17217,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -15877,7 +17305,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.media.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -15963,7 +17391,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.media.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -16052,7 +17480,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.media.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -16113,7 +17541,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.media.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -16228,7 +17656,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.messages.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -16337,7 +17765,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.messages.send'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -16577,7 +18005,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.messages.send'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -16687,7 +18115,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.messages.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -16786,7 +18214,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.messages.send'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -16905,7 +18333,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.messages.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -16973,7 +18401,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.messages.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -17067,7 +18495,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.messages.send'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -17214,7 +18642,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.subscribers.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -17416,7 +18844,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.subscribers.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -17511,7 +18939,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.reports.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -17591,7 +19019,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.templates.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -17780,7 +19208,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.templates.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -17956,7 +19384,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.templates.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -18056,7 +19484,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.templates.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -18114,7 +19542,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.templates.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -18283,7 +19711,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.templates.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -18393,7 +19821,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.templates.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -18508,7 +19936,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.templates.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -18641,7 +20069,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.templates.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -18750,7 +20178,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.templates.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -18832,7 +20260,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.templates.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -18914,7 +20342,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -18969,7 +20397,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -19040,7 +20468,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -19087,7 +20515,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -19182,7 +20610,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.relays.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -19294,7 +20722,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.relays.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -19392,7 +20820,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.relays.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -19450,7 +20878,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.relays.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -19551,7 +20979,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.relays.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -19633,7 +21061,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.relays.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -19734,7 +21162,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.relays.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -19857,7 +21285,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.sending_domains.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -19998,7 +21426,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.sending_domains.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -20083,7 +21511,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.sending_domains.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -20234,7 +21662,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.sending_domains.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -20358,7 +21786,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.sending_domains.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -20479,7 +21907,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.sending_domains.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -20566,7 +21994,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.billing.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -20684,7 +22112,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.billing.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -20762,7 +22190,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.billing.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -20825,7 +22253,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.billing.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -20879,7 +22307,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.credits.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -20963,7 +22391,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.credits.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -21079,7 +22507,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.webhooks.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
