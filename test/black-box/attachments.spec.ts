@@ -66,7 +66,7 @@ describe('attachments of messages', () => {
     );
   const kept = async (id: string) => {
     const [row] = await system.database.query<{ rows: number; hasKey: boolean }>(
-      `select (select count(*)::int from messaging.message_attachments a where a.message_id = m.id) as rows,
+      `select (select count(*)::int from messaging.message_attachments a where a.environment_id = m.environment_id and a.message_id = m.id) as rows,
          m.attachments_key is not null as "hasKey"
        from messaging.messages m where m.id = $1`,
       [id],
@@ -279,7 +279,7 @@ describe('attachments of messages', () => {
     expect(await faults([RECEIPT], { contentJson })).toEqual(withFault('contentJson', 'cid:logo'));
     const [{ rows }] = (await system.database.query<{ rows: number }>(
       `select count(*)::int as rows from messaging.message_attachments a
-       where not exists (select 1 from messaging.messages m where m.id = a.message_id)`,
+       where not exists (select 1 from messaging.messages m where m.environment_id = a.environment_id and m.id = a.message_id)`,
     )) as [{ rows: number }];
     expect(rows).toBe(0);
   });

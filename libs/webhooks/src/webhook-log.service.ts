@@ -135,8 +135,8 @@ export class WebhookLogService {
     await this.database.transaction(scope, async () => {
       const tables = this.database.tables<WebhookTables>();
       const { rows } = await sql<{ id: string }>`
-        update webhooks.events e set data = jsonb_strip_nulls(jsonb_build_object(
-          'subscriberId', e.subscriber_id, 'messageId', case when e.subscriber_id is null then e.data -> 'messageId' end))
+        update webhooks.events e set data = case when e.subscriber_id is null
+          then jsonb_set('{}', '{messageId}', e.data -> 'messageId') else ('{"subscriberId":"' || e.subscriber_id::text || '"}')::jsonb end
         where ${isAbout(scope, person)} returning e.id
       `.execute(tables);
       // A receiver's answer may repeat the data.
