@@ -175,6 +175,16 @@ describe('every command of the operator', () => {
     expect(await run('webhook:replay', ...endpoint, ...since)).toHaveProperty('replayed');
     await run('webhook:delete', ...endpoint);
     expect(await run('webhook:list', ...TEST)).toEqual([]);
+    const reader = await client('test');
+    const ofAction = async (action: string) =>
+      (await reader.get(`/audit-log?action=${action}`)).at<Json[]>('data');
+    const entry = { actor: { type: 'OPERATOR', keyId: null, keyName: null, network: null }, requestId: null };
+    const ofEndpoints = { ...entry, outcome: 'SUCCEEDED', target: { type: 'webhook-endpoint' } };
+    expect(await ofAction('webhook:create')).toMatchObject([
+      { ...ofEndpoints, target: { id: created['id'] } },
+    ]);
+    expect(await ofAction('webhook:set')).toMatchObject([ofEndpoints, ofEndpoints]);
+    expect(await ofAction('webhook:list')).toEqual([]);
   });
 
   it('brings the schema up to date and makes the demo project', async () => {

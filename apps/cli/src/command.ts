@@ -43,9 +43,36 @@ export function inEnvironment<T>(
 ): Promise<T> {
   return withServices(
     cli,
-    async ({ get, projectList }) => work((await findProject(projectList, project))[env], get),
+    async ({ get, projectList }) => {
+      const scope = (await findProject(projectList, project))[env];
+      return audited(cli, scope, () => work(scope, get));
+    },
     more,
   );
+}
+
+/** What the API's audit log calls the things that a command's name begins with. */
+const TARGETS: Readonly<Record<string, string>> = {
+  domain: 'sending-domain',
+  key: 'api-key',
+  webhook: 'webhook-endpoint',
+};
+
+/** Runs `work`; the environment's audit log tells of it if it changes something. */
+export async function audited<T>(cli: CliContext, scope: ProjectScope, work: () => Promise<T>): Promise<T> {
+  const { AuditTrail } = await import('#platform');
+  const { command = '' } = cli;
+  const [thing = ''] = command.split(':');
+  const trail = new AuditTrail({
+    environmentId: scope.environmentId,
+    actor: { type: 'OPERATOR', keyId: null, address: null },
+    requestId: null,
+    action: command,
+    targetType: TARGETS[thing] ?? thing,
+    targetId: null,
+    items: null,
+  });
+  return trail.run(work);
 }
 
 /** The parser of an option that is an integer. */

@@ -3,6 +3,8 @@ export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** True when `env` names no database and got that of `npm start` in this directory. */
   readonly isLocalInstallation?: boolean;
+  /** The command that runs: `key:create`. */
+  readonly command?: string | undefined;
   /** Writes to standard output. */
   readonly print: (text: string) => void;
   /** Writes to standard error. */

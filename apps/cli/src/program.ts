@@ -33,7 +33,7 @@ const COMMANDS = [
 
 /** Runs one command. Resolves to the exit code: 0 success, 1 failure, 2 wrong command line. */
 export async function run(args: readonly string[], cli: CliContext): Promise<0 | 1 | 2> {
-  const program = createProgram(cli);
+  const program = createProgram({ ...cli, command: args[0] });
   try {
     await program.parseAsync(args, { from: 'user' });
     return 0;
