@@ -1,7 +1,13 @@
 import type { Command } from 'commander';
 import type { ApiKeysService, ApiKeySummary } from '#access';
 import { API_SCOPES, type ProjectScope } from '#kernel';
-import { type EnvironmentOptions, integer, withEnvironmentOptions, withServices } from '../command.js';
+import {
+  audited,
+  type EnvironmentOptions,
+  integer,
+  withEnvironmentOptions,
+  withServices,
+} from '../command.js';
 import { namingOptions, UsageError, whenNotFound } from '../failures.js';
 import { findProject, namesIn, projectName } from '../names.js';
 import { type CliContext, day, facts, type JsonOption, printing, printResult, table } from '../output.js';
@@ -126,9 +132,10 @@ async function ofKey<T>(
 ): Promise<[id: string, T]> {
   if (id === undefined) throw new UsageError("required option '--id <id>' not specified");
   const unknown = `There is no key ${id}. \`mailwright key:list\` shows the ids.`;
-  const done = await withServices(cli, async ({ apiKeys }) =>
-    work(apiKeys, await apiKeys.scopeOf(id), id),
-  ).catch(whenNotFound('unknown-key', unknown));
+  const done = await withServices(cli, async ({ apiKeys }) => {
+    const scope = await apiKeys.scopeOf(id);
+    return audited(cli, scope, () => work(apiKeys, scope, id));
+  }).catch(whenNotFound('unknown-key', unknown));
   return [id, done];
 }
 
@@ -146,7 +153,7 @@ function create(cli: CliContext, options: NewKey) {
       rateLimitPerMinute: options.rateLimit ?? null,
       allowedNetworks: options.networks?.split(',') ?? [],
     };
-    const made = await namingOptions(OPTIONS, () => apiKeys.create(scope, wanted));
+    const made = await namingOptions(OPTIONS, () => audited(cli, scope, () => apiKeys.create(scope, wanted)));
     return { ...made, project: projectName(project), environment: scope.environment };
   });
 }
