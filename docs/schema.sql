@@ -4786,6 +4786,7 @@ create table webhooks.deliveries (
   constraint deliveries_endpoint_id_environment_id_fkey FOREIGN KEY (endpoint_id, environment_id) REFERENCES webhooks.endpoints(id, environment_id) ON DELETE CASCADE,
   constraint deliveries_event_id_environment_id_fkey FOREIGN KEY (event_id, environment_id) REFERENCES webhooks.events(id, environment_id) ON DELETE CASCADE
 ) with (fillfactor=70);
+CREATE INDEX deliveries_failed_of_endpoint ON webhooks.deliveries USING btree (endpoint_id, created_at DESC, id DESC) WHERE (state = 'FAILED'::text);
 CREATE INDEX deliveries_of_endpoint ON webhooks.deliveries USING btree (endpoint_id, created_at DESC, id DESC);
 CREATE INDEX deliveries_of_event ON webhooks.deliveries USING btree (event_id);
 CREATE INDEX deliveries_open ON webhooks.deliveries USING btree (next_attempt_at) WHERE (finished_at IS NULL);

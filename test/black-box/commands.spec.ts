@@ -169,6 +169,7 @@ describe('every command of the operator', () => {
     expect(await run('webhook:list', ...TEST)).toMatchObject([{ status: 'DISABLED' }]);
     expect(await run('webhook:rotate-secret', ...endpoint)).toHaveProperty('secret');
     await run('webhook:set', ...endpoint, '--status', 'enabled', '--url', 'http://127.0.0.1:9/other');
+    expect(await run('webhook:test', ...endpoint)).toMatchObject({ isAccepted: false, status: null });
     await (await client('test')).post('/topics', { name: 'Told' });
     expect(Array.isArray(await run('webhook:log', ...endpoint))).toBe(true);
     const since = ['--since', '2026-01-01T00:00:00Z', '--all'];

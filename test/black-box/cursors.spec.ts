@@ -127,6 +127,32 @@ describe('a walk by cursor', () => {
     await walk('/api-keys', COUNT + 1);
   });
 
+  it('goes through webhook endpoints and the deliveries to one, also of one moment', async () => {
+    await each((number) =>
+      client.post('/webhook-endpoints', {
+        url: `http://127.0.0.1:9/${number}`,
+        events: ['credits.depleted'],
+      }),
+    );
+    const endpointId = (await client.get('/webhook-endpoints')).at('data', 0, 'id');
+    await system.database.query(
+      `with event as (
+         insert into webhooks.events (id, environment_id, type, data, occurred_at, sequence)
+         select platform.new_id(), p.environment_id, 'credits.depleted', '{}', now(), n
+         from webhooks.endpoints p cross join generate_series(1, $2::int) n where p.id = $1
+         returning *
+       ), numbered as (
+         insert into webhooks.sequences (environment_id, last) select environment_id, count(*) from event group by 1
+       )
+       insert into webhooks.deliveries
+         (id, environment_id, endpoint_id, event_id, state, next_attempt_at, finished_at, created_at)
+       select platform.new_id(), environment_id, $1, id, 'FAILED', now(), now(), now() from event`,
+      [endpointId, COUNT],
+    );
+    await walk('/webhook-endpoints');
+    await walk(`/webhook-endpoints/${endpointId}/deliveries`);
+  });
+
   it('goes through credits and invoices', async () => {
     const [tenant] = await system.database.query<{ tenant_key: string }>(
       'select tenant_key from access.tenants where id = $1',

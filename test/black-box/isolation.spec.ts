@@ -46,6 +46,9 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   duplicateTemplate: { body: () => ({}) },
   updateApiKey: { body: () => ({ name: 'Mine' }) },
   rotateApiKey: { body: () => ({}) },
+  updateWebhookEndpoint: { body: () => ({ description: 'Mine' }) },
+  rotateWebhookSecret: { body: () => ({}) },
+  replayWebhooks: { body: () => ({ since: new Date(0) }) },
 };
 
 /** Parameters that name what every project has. */
@@ -64,6 +67,8 @@ const UNKNOWN: Ids = {
   exportId: '019aa3b5-0000-7000-8000-000000000000',
   apiKeyId: '019aa3b5-0000-7000-8000-000000000000',
   messageId: '019aa3b5-0000-7000-8000-000000000000',
+  endpointId: '019aa3b5-0000-7000-8000-000000000000',
+  deliveryId: '019aa3b5-0000-7000-8000-000000000000',
   segmentId: 'APIT-999',
   automationId: 'APIT-999',
   key: 'nothing_here',
@@ -155,6 +160,24 @@ describe('projects and their environments', () => {
     while (template.at('templateKey') !== 'APIT-8') template = await owner.post('/templates', templates);
     await owner.patch('/templates/APIT-8', { alias: 'secret' });
     await owner.post('/templates/secret/publish', {});
+    const endpoint = await owner.post('/webhook-endpoints', {
+      url: 'http://127.0.0.1:9/secret',
+      events: ['credits.depleted'],
+      description: 'Secret',
+    });
+    const [delivery] = await system.database.query<{ id: string }>(
+      `with event as (
+         insert into webhooks.events (id, environment_id, type, data, occurred_at, sequence)
+         select platform.new_id(), environment_id, 'credits.depleted', '{}', now(), 1 from webhooks.endpoints where id = $1
+         returning *
+       ), numbered as (
+         insert into webhooks.sequences (environment_id, last) select environment_id, 1 from event
+       )
+       insert into webhooks.deliveries
+         (id, environment_id, endpoint_id, event_id, state, next_attempt_at, finished_at, created_at)
+       select platform.new_id(), environment_id, $1, id, 'FAILED', now(), now(), now() from event returning id`,
+      [endpoint.at('id')],
+    );
     const importId = await importOne();
     const ordered = await owner.post('/exports', { what: 'SUBSCRIBERS', format: 'CSV' });
     const apiKey = await owner.post('/api-keys', { name: 'Secret', scopes: ['topics:read'] });
@@ -185,6 +208,8 @@ describe('projects and their environments', () => {
       relayKey: relay.at('relayKey'),
       templateKey: template.at('templateKey'),
       key: 'secret_field',
+      endpointId: endpoint.at('id'),
+      deliveryId: delivery!.id,
     };
   }
 
@@ -231,6 +256,7 @@ describe('projects and their environments', () => {
     if (path.startsWith('/api-keys')) return 'apiKeyId';
     if (path.startsWith('/media')) return 'mediaId';
     if (path.startsWith('/messages')) return 'messageId';
+    if (path.startsWith('/webhook-endpoints') && name === 'id') return 'endpointId';
     return path.startsWith('/subscriber-imports') ? 'importId' : name;
   };
   const withParameter = () => operations.filter(({ path }) => path.includes('{'));

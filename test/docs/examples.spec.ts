@@ -90,8 +90,8 @@ describe('the examples of the API reference', () => {
     const faults = shown.flatMap(({ id, path, parameters, body, answer }) => {
       const said: Record<string, unknown> = { ...(body?.example as Json | undefined) };
       for (const { name, example } of parameters) {
-        // A copy has a key of its own, a successor an id.
-        if (/\/(?:duplicate|rotate)$/.test(path)) continue;
+        // A copy has a key of its own, a successor or a delivery that is made once more an id.
+        if (/\/(?:duplicate|rotate|\{deliveryId\}\/replay)$/.test(path)) continue;
         if (!name.endsWith('Id')) said[name] ??= example;
         else if (path.endsWith(`{${name}}`)) said['id'] = example;
       }

@@ -13,6 +13,8 @@ export interface SettledProject {
   readonly messageId: string;
   /** A template with as many versions as there are people. */
   readonly templateKey: string;
+  /** A webhook endpoint with as many deliveries as there are people, of which each tenth failed. */
+  readonly endpointId: string;
   /** Addresses of two of the people, of whom the second was and did more than others; null: there are none. */
   readonly email: string | null;
   readonly busyEmail: string | null;
@@ -87,6 +89,19 @@ export async function settle(
     environmentId,
     people,
   ]);
+  const endpointId = newId();
+  await query(
+    `insert into webhooks.endpoints (id, environment_id, project_id, url, event_types, secret, status, created_at, updated_at)
+     select case n when 1 then $1 else platform.new_id() end, $2, pe.project_id, 'http://127.0.0.1:9/' || n, '{}', '-', 'DISABLED', now(), now()
+     from access.project_environments pe cross join generate_series(1, 20) n where pe.id = $2`,
+    [endpointId, environmentId],
+  );
+  await query(
+    `insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, state, attempts, next_attempt_at, finished_at, created_at)
+     select platform.new_id(), $2, $1, id, case when sequence % 10 = 0 then 'FAILED' else 'DELIVERED' end, 1, occurred_at, occurred_at, occurred_at
+     from webhooks.events where environment_id = $2`,
+    [endpointId, environmentId],
+  );
   const [importId, segmentId, automationId, messageId] = [newId(), newId(), newId(), newId()];
   await query(
     `insert into audience.imports (id, environment_id, status, on_conflict, topic_keys, proof, total, failed, created_at, completed_at)
@@ -227,6 +242,7 @@ export async function settle(
     automationId,
     messageId,
     templateKey: 'TPLS-1',
+    endpointId,
     email: people === 0 ? null : EMAIL,
     busyEmail: people === 0 ? null : BUSY_EMAIL,
   };

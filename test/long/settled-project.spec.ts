@@ -74,7 +74,7 @@ function listsOfPerson(email: string): readonly List[] {
 
 /** Every list with each of its filters. */
 function listsOf(settled: SettledProject): readonly List[] {
-  const { topicKey, campaignKey, segmentId, importId, automationId } = settled;
+  const { topicKey, campaignKey, segmentId, importId, automationId, endpointId } = settled;
   const [ago, soon] = [-3, 1].map((hours) =>
     encodeURIComponent(new Date(Date.now() + hours * HOUR_MS).toISOString()),
   );
@@ -155,6 +155,13 @@ function listsOf(settled: SettledProject): readonly List[] {
     { path: '/requests', isCounted: true },
     { path: '/requests?status=404', isCounted: true },
     { path: '/requests?requestId=none' },
+    { path: '/webhook-endpoints', isCounted: true },
+    { path: `/webhook-endpoints/${endpointId}/deliveries`, isCounted: true },
+    { path: `/webhook-endpoints/${endpointId}/deliveries?state=DELIVERED`, isCounted: true },
+    { path: `/webhook-endpoints/${endpointId}/deliveries?state=FAILED`, isCounted: true },
+    { path: `/webhook-endpoints/${endpointId}/deliveries?state=PENDING` },
+    { path: `/webhook-endpoints/${endpointId}/deliveries?from=${ago}&to=${soon}`, isCounted: true },
+    { path: `/webhook-endpoints/${endpointId}/deliveries?from=${soon}` },
     { path: '/media', isCounted: true },
     { path: '/relays', isCounted: true },
     { path: '/api-keys', isCounted: true },
@@ -316,6 +323,7 @@ describe('lists of a project whose statistics are settled', () => {
       automationId: 'A',
       messageId: 'M',
       templateKey: 'T',
+      endpointId: 'W',
       email: 'E',
       busyEmail: 'B',
     };

@@ -5,7 +5,7 @@
       from jsonb_to_recordset($1::jsonb) as e(type text, subscriber_id uuid, data jsonb)
     ) e
         where exists (select 1 from webhooks.endpoints p where p.environment_id = $2 and p.status = 'ENABLED'
-      and (p.event_types = '{}' or e.type = any (p.event_types)))
+      and (p.event_types = '{}' or p.event_types && array[e.type, split_part(e.type, '.', 1) || '.*']))
       ), event as (
         insert into webhooks.events (id, environment_id, type, subscriber_id, data, occurred_at)
         select id, $3, type, subscriber_id, data, $4 from told
@@ -14,7 +14,7 @@
         insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, next_attempt_at, created_at)
         select platform.new_id(), $5, p.id, e.id, $6, $7
         from event e join webhooks.endpoints p on p.environment_id = $8 and p.status = 'ENABLED'
-      and (p.event_types = '{}' or e.type = any (p.event_types))
+      and (p.event_types = '{}' or p.event_types && array[e.type, split_part(e.type, '.', 1) || '.*'])
         returning id
       )
       select count(*) as deliveries from delivery;

@@ -26,7 +26,7 @@ import {
   type PlatformOptions,
 } from '#platform';
 import { HttpKitModule } from '#platform/http';
-import { WebhookPublisherService } from '#webhooks';
+import { webhookEntities, WebhookPublisherService } from '#webhooks';
 import { AccessApiModule } from './access/access-api.module.js';
 import { AudienceApiModule } from './audience/audience-api.module.js';
 import { BillingApiModule, UsageSourcesModule } from './billing/billing-api.module.js';
@@ -93,6 +93,7 @@ const ENTITIES: readonly EntitySchema[] = [
   ...billingEntities,
   ...deliverabilityEntities,
   ...messagingEntities,
+  ...webhookEntities,
 ];
 
 /** The contexts over HTTP. */

@@ -99,9 +99,9 @@ const KEPT_METHOD = [307, 308];
 const AS_GET = [301, 302, 303];
 /** Headers that must not follow a redirect to another host. */
 const CREDENTIALS = ['authorization', 'cookie', 'proxy-authorization'];
+/** One for names that lead inside and names that are not there: customers must not learn which. */
 const NOT_PUBLIC =
-  'must lead to a public address; the operator can allow private ones: OUTGOING_PRIVATE_ADDRESSES';
-const NO_ADDRESS = 'must be a name that the DNS knows';
+  'must lead to a public address; its name is unknown, or leads to a private one, which the operator can allow: OUTGOING_PRIVATE_ADDRESSES';
 const OUTAGES: ReadonlySet<string> = new Set(['EAI_AGAIN', 'ETIMEOUT', 'ESERVFAIL', 'ECONNREFUSED']);
 
 export interface OutgoingRequest {
@@ -166,14 +166,8 @@ export class OutgoingHttp {
     }
   }
 
-  /**
-   * Fault of the host of a URL that is called later; null without one, or where the name cannot be resolved now. `isForOperator`:
-   * a name without an address is told apart from one that leads inside, which customers must not learn.
-   */
-  async hostFault(
-    url: string,
-    { signal = AbortSignal.timeout(this.#timeoutMs), isForOperator = false } = {},
-  ): Promise<string | null> {
+  /** Fault of the host of a URL that is called later; null without one, or where the name cannot be resolved now. */
+  async hostFault(url: string, signal = AbortSignal.timeout(this.#timeoutMs)): Promise<string | null> {
     try {
       const host = hostOf(this.#checked(url));
       const looking = isIP(host) === 0 && !this.#allowsAll ? this.#guard.resolve(host) : null;
@@ -181,8 +175,7 @@ export class OutgoingHttp {
       return null;
     } catch (error) {
       if (!(error instanceof OutgoingHttpError)) throw error;
-      if (isOutage(error.cause)) return null;
-      return isForOperator && error.cause !== undefined ? NO_ADDRESS : NOT_PUBLIC;
+      return isOutage(error.cause) ? null : NOT_PUBLIC;
     }
   }
 

@@ -1,16 +1,38 @@
 import { randomBytes } from 'node:crypto';
-import type { PublishedEventType, ProjectScope } from '#kernel';
+import {
+  DomainValidationError,
+  PUBLISHED_EVENT_TYPES,
+  type PublishedEventType,
+  type ProjectScope,
+} from '#kernel';
 
-export type EndpointStatus = 'ENABLED' | 'DISABLED';
+export const ENDPOINT_STATUSES = ['ENABLED', 'DISABLED'] as const;
+export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
+
+type AreaOf<Type> = Type extends `${infer Area}.${string}` ? Area : never;
+
+/** Events that an endpoint listens to: a type, all of an area (`email.*`) or all (`*`), also types that come later. */
+export type EventPattern = '*' | `${AreaOf<PublishedEventType>}.*` | PublishedEventType;
+
+export const EVENT_PATTERNS: readonly EventPattern[] = [
+  '*',
+  ...new Set(PUBLISHED_EVENT_TYPES.map(areaOf)),
+  ...PUBLISHED_EVENT_TYPES,
+];
 
 export interface NewEndpoint {
   readonly url: string;
   readonly description: string | null;
-  /** Empty: all. */
-  readonly eventTypes: readonly PublishedEventType[];
+  readonly events: readonly EventPattern[];
 }
 
-export type EndpointPatch = Partial<NewEndpoint & { readonly status: EndpointStatus }>;
+/** What is undefined stays. */
+export interface EndpointPatch {
+  readonly url?: string | undefined;
+  readonly description?: string | null | undefined;
+  readonly events?: readonly EventPattern[] | undefined;
+  readonly status?: EndpointStatus | undefined;
+}
 
 type Owner = Pick<ProjectScope, 'environmentId' | 'projectId'>;
 
@@ -24,7 +46,7 @@ export class Endpoint {
   url: string;
   description: string | null;
   /** Empty: all. */
-  eventTypes: PublishedEventType[];
+  eventTypes: EventPattern[];
   /** Sealed, as the previous one, which signs beside it until its end. */
   secret: string;
   previousSecret: string | null = null;
@@ -40,17 +62,17 @@ export class Endpoint {
     this.projectId = owner.projectId;
     this.url = wanted.url;
     this.description = wanted.description;
-    this.eventTypes = [...wanted.eventTypes];
+    this.eventTypes = storedEvents(wanted.events);
     this.secret = secret;
     this.createdAt = now;
     this.updatedAt = now;
   }
 
   /** Changes the fields that are given. */
-  change({ url, description, eventTypes, status }: EndpointPatch, now: Date): void {
+  change({ url, description, events, status }: EndpointPatch, now: Date): void {
     this.url = url ?? this.url;
     if (description !== undefined) this.description = description;
-    if (eventTypes !== undefined) this.eventTypes = [...eventTypes];
+    if (events !== undefined) this.eventTypes = storedEvents(events);
     if (status !== undefined) this.disabledReason = null;
     this.status = status ?? this.status;
     this.updatedAt = now;
@@ -71,6 +93,27 @@ export class Endpoint {
     this.disabledReason = reason;
     this.updatedAt = now;
   }
+}
+
+function areaOf(type: PublishedEventType) {
+  return `${type.split('.')[0] as AreaOf<PublishedEventType>}.*` as const;
+}
+
+/** True if an endpoint with these events, empty for all, listens to the type. */
+export function listensTo(eventTypes: readonly string[], type: PublishedEventType): boolean {
+  return eventTypes.length === 0 || eventTypes.includes(type) || eventTypes.includes(areaOf(type));
+}
+
+/** Throws DomainValidationError. */
+function storedEvents(events: readonly EventPattern[]): EventPattern[] {
+  if (events.length === 0)
+    throw new DomainValidationError({ events: 'must name at least one; * stands for all' });
+  const twice = events.findIndex((event, index) => events.indexOf(event) < index);
+  if (twice !== -1)
+    throw new DomainValidationError({ [`events[${twice}]`]: `${events[twice]} is named twice` });
+  if (!events.includes('*')) return [...events];
+  if (events.length > 1) throw new DomainValidationError({ events: '* stands for all: name it alone' });
+  return [];
 }
 
 const SECRET_BYTES = 32;

@@ -44,7 +44,7 @@ export interface ClaimLimits {
 type Candidate = Pick<DueWebhook, 'id' | 'environmentId'>;
 
 /** Longer than a request may take with its transactions. */
-const LEASE_MS = 30_000;
+export const LEASE_MS = 30_000;
 
 /** Claims due webhooks of all projects and writes their outcomes. */
 @Injectable()

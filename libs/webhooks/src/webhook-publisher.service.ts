@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { type PublishedEventType, Clock, type ProjectScope } from '#kernel';
 import { type PublishedEvent, Publisher, Database, logFailure, LOGGER, Loop, named } from '#platform';
+import { listensTo } from './endpoint.js';
 
 const REFRESH_MS = 2_000;
 
@@ -62,7 +63,7 @@ export class WebhookPublisherService extends Publisher implements OnModuleInit, 
     type: PublishedEventType,
   ): boolean {
     const endpoints = this.#listeners.get(environmentId) ?? [];
-    return endpoints.some(({ eventTypes }) => eventTypes.length === 0 || eventTypes.includes(type));
+    return endpoints.some(({ eventTypes }) => listensTo(eventTypes, type));
   }
 
   override async publish(scope: ProjectScope, ...events: readonly PublishedEvent[]): Promise<void> {
@@ -107,7 +108,7 @@ export class WebhookPublisherService extends Publisher implements OnModuleInit, 
   async #write(scope: Pick<ProjectScope, 'environmentId'>, rows: RawBuilder<unknown>): Promise<void> {
     const now = this.clock.now();
     const listens = sql`p.environment_id = ${scope.environmentId} and p.status = 'ENABLED'
-      and (p.event_types = '{}' or e.type = any (p.event_types))`;
+      and (p.event_types = '{}' or p.event_types && array[e.type, split_part(e.type, '.', 1) || '.*'])`;
     const { rows: written } = await sql<{ deliveries: number }>`
       /* publish_events */ with told as materialized (
         select e.* from (${rows}) e

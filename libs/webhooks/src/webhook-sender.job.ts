@@ -1,22 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock, withTimeout, nextTry } from '#kernel';
-import {
-  describeError,
-  logFailure,
-  LOGGER,
-  Loop,
-  Notifications,
-  OutgoingHttp,
-  postOutcome,
-  webhookHeaders,
-} from '#platform';
+import { describeError, logFailure, LOGGER, Loop, Notifications, OutgoingHttp, postOutcome } from '#platform';
 import {
   type DueWebhook,
   WebhookDeliveryRepository,
   type WebhookOutcome,
 } from './webhook-delivery.repository.js';
-import { WebhookEndpointsService } from './webhook-endpoints.service.js';
+import { beginningOf, WebhookEndpointsService, webhookPost } from './webhook-endpoints.service.js';
 import { WEBHOOKS_CHANNEL } from './webhook-publisher.service.js';
 
 const POLL_MS = 2_000;
@@ -128,29 +119,16 @@ export class WebhookSender {
   }
 
   async #request(webhook: DueWebhook, at: Date): Promise<Attempt> {
-    const body = JSON.stringify({
-      type: webhook.type,
-      timestamp: webhook.occurredAt.toISOString(),
-      sequence: webhook.sequence,
-      data: webhook.data ?? {},
-    });
-    const headers = {
-      'content-type': 'application/json',
-      'user-agent': 'Mailwright-Webhooks/1',
-      ...webhookHeaders(this.endpoints.secretsOf(webhook), { id: webhook.eventId, at, body }),
-    };
-    const request = { method: 'POST', url: webhook.url, headers, body } as const;
+    const { eventId: id, type, occurredAt, sequence, data } = webhook;
+    const to = { url: webhook.url, secrets: this.endpoints.secretsOf(webhook), at };
+    const request = webhookPost(to, { id, type, occurredAt, sequence, data: data ?? {} });
     const { verdict, answer, fault } = await postOutcome(this.http.request(request));
     // Never final: an endpoint's name may lead elsewhere tomorrow.
     if (answer === null) return { status: null, error: fault?.message ?? null, isFinal: false };
-    const error = verdict === 'taken' ? null : `HTTP ${answer.status}: ${beginningOf(answer.body)}`.trim();
+    const error =
+      verdict === 'taken' ? null : `HTTP ${answer.status}: ${beginningOf(answer.body, KEPT_ANSWER)}`.trim();
     return { status: answer.status, error, isFinal: verdict === 'final' };
   }
-}
-
-/** The beginning of an answer, as text that PostgreSQL can keep. */
-function beginningOf(body: string): string {
-  return body.slice(0, KEPT_ANSWER).replaceAll('\u0000', '').toWellFormed();
 }
 
 /** Posts whose answers are waited for, and outcomes that were not taken yet. */

@@ -1,8 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
 import type { Generated } from 'kysely';
-import type { PublishedEventType } from '#kernel';
 import type { Tables } from '#platform';
-import { Endpoint, type EndpointStatus } from './endpoint.js';
+import { Endpoint, type EndpointStatus, type EventPattern } from './endpoint.js';
 
 /** webhooks.endpoints */
 export const EndpointSchema = defineEntity({
@@ -15,7 +14,7 @@ export const EndpointSchema = defineEntity({
     projectId: p.bigint('number'),
     url: p.text(),
     description: p.text().nullable(),
-    eventTypes: p.array().columnType('text[]').$type<PublishedEventType[]>(),
+    eventTypes: p.array().columnType('text[]').$type<EventPattern[]>(),
     secret: p.text(),
     previousSecret: p.text().nullable(),
     previousSecretUntil: p.datetime(3).nullable(),

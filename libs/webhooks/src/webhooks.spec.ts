@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
-import { type PublishedEventType, newId, NotFoundError, type ProjectScope } from '#kernel';
+import { newId, NotFoundError, type ProjectScope } from '#kernel';
 import { ManualClock } from '#testing/clocks';
 import {
   type PublishedEvent,
@@ -22,7 +22,7 @@ import { isWaitingForLock } from '#testing/lock-waits';
 import { createProject } from '#testing/fixtures';
 import { statementText, textsCompiledBy } from '#testing/statement-text';
 import { WebhookReceiver } from '#testing/webhook-receiver';
-import { Endpoint } from './endpoint.js';
+import { Endpoint, type EventPattern } from './endpoint.js';
 import { EventLogQuery, type LoggedEvent } from './event-log.query.js';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository.js';
 import { WebhookEndpointsService } from './webhook-endpoints.service.js';
@@ -93,19 +93,21 @@ describe('webhooks', () => {
     return new WebhookEndpointsService(database, secrets, by, clock);
   }
 
-  async function listen(eventTypes: PublishedEventType[] = []): Promise<{ id: string; secret: string }> {
-    const made = await endpoints.create(scope, { url: receiver.url, description: null, eventTypes });
+  async function listen(events: EventPattern[] = ['*']): Promise<{ id: string; secret: string }> {
+    const made = await endpoints.create(scope, { url: receiver.url, description: null, events });
     await publisher.refresh();
     return made;
   }
 
+  const listed = async () => (await endpoints.list(scope, { size: 20 })).items;
+  const newestOf = async (id: string, size: number) => (await log.deliveries(scope, id, { size })).items;
   const opened = (count: number): PublishedEvent[] =>
     Array.from({ length: count }, (_, n) => ({ type: 'email.opened', data: { n } }));
 
   it('keep an endpoint as it was written', () =>
     database.transaction(scope, async () => {
       const now = clock.now();
-      const wanted = { url: receiver.url, description: 'Shop', eventTypes: ['campaign.sent'] } as const;
+      const wanted = { url: receiver.url, description: 'Shop', events: ['campaign.sent'] } as const;
       const endpoint = new Endpoint(newId(), scope, wanted, 'sealed', now);
       endpoint.rotateSecret('sealed anew', 24, now);
       endpoint.disable('It answered 410 Gone.', new Date(now.getTime() + 1));
@@ -140,11 +142,11 @@ describe('webhooks', () => {
     for (const host of ['[::7f00:1]', '168.63.129.16', 'inside.example', 'nowhere.example']) {
       const url = `https://${host}/hook`;
       const refusal = { errors: { url: expect.stringContaining('must lead to a public address') } };
-      const made = guarded.create(scope, { url, description: null, eventTypes: [] });
+      const made = guarded.create(scope, { url, description: null, events: ['*'] });
       await expect(made).rejects.toMatchObject({ members: refusal });
       await expect(guarded.change(scope, id, { url })).rejects.toMatchObject({ members: refusal });
     }
-    expect(await endpoints.list(scope)).toHaveLength(1);
+    expect(await listed()).toHaveLength(1);
     await inside.close();
   });
 
@@ -204,7 +206,7 @@ describe('webhooks', () => {
     };
     await passed(0);
     for (let tries = 1; tries < 10; tries++) {
-      const [{ nextAttemptAt } = { nextAttemptAt: null }] = await log.newest(scope, id, 1);
+      const [{ nextAttemptAt } = { nextAttemptAt: null }] = await newestOf(id, 1);
       await passed((nextAttemptAt?.getTime() ?? 0) - clock.now().getTime() - 1);
       expect(triedAfter).toHaveLength(tries);
       await passed(1);
@@ -214,7 +216,7 @@ describe('webhooks', () => {
     expect(triedAfter.at(-1)).toBeGreaterThan(67);
     expect(triedAfter.at(-1)).toBeLessThan(84);
     expect(new Set(receiver.ids).size).toBe(1);
-    const [row] = await log.newest(scope, id, 10);
+    const [row] = await newestOf(id, 10);
     expect(row).toMatchObject({ state: 'FAILED', attempts: 10, lastStatus: 503, nextAttemptAt: null });
   });
 
@@ -223,7 +225,7 @@ describe('webhooks', () => {
     receiver.answer = () => 410;
     await publisher.publish(scope, { type: 'campaign.sent', data: {} });
     await sender.pass();
-    expect(await endpoints.list(scope)).toMatchObject([
+    expect(await listed()).toMatchObject([
       { id, status: 'DISABLED', disabledReason: 'It answered 410 Gone.' },
     ]);
     await publisher.refresh();
@@ -244,13 +246,13 @@ describe('webhooks', () => {
         () => endpoints.disable(scope, id, 'It answered 410 Gone.'),
       ])
         await expect(disable()).rejects.toThrow('connection lost');
-      expect(await endpoints.list(scope)).toMatchObject([{ id, status: 'ENABLED' }]);
+      expect(await listed()).toMatchObject([{ id, status: 'ENABLED' }]);
     } finally {
       await test.query('drop function webhooks.lost cascade');
     }
     await endpoints.change(scope, id, { status: 'DISABLED' });
-    expect(await endpoints.list(scope)).toMatchObject([{ id, status: 'DISABLED' }]);
-    expect(await log.newest(scope, id, 1)).toMatchObject([
+    expect(await listed()).toMatchObject([{ id, status: 'DISABLED' }]);
+    expect(await newestOf(id, 1)).toMatchObject([
       { state: 'FAILED', lastError: 'The endpoint was disabled.' },
     ]);
   });
@@ -265,7 +267,7 @@ describe('webhooks', () => {
       receiver.says = says;
       await publisher.publish(scope, { type: 'campaign.sent', data: {} });
       await sender.pass();
-      const [newest] = await log.newest(scope, id, 1);
+      const [newest] = await newestOf(id, 1);
       expect(newest).toMatchObject({ attempts: 1, lastStatus: 500, lastError: kept });
     }
   });
@@ -273,11 +275,11 @@ describe('webhooks', () => {
   it('reach their endpoint though another one cannot be signed for', async () => {
     const { id } = await listen();
     const foreign = endpointsWith('n');
-    const unreadable = await foreign.create(scope, { url: receiver.url, description: null, eventTypes: [] });
+    const unreadable = await foreign.create(scope, { url: receiver.url, description: null, events: ['*'] });
     await publisher.publish(scope, { type: 'campaign.sent', data: {} });
     await sender.pass();
-    expect(await log.newest(scope, id, 1)).toMatchObject([{ state: 'DELIVERED' }]);
-    expect(await log.newest(scope, unreadable.id, 1)).toMatchObject([
+    expect(await newestOf(id, 1)).toMatchObject([{ state: 'DELIVERED' }]);
+    expect(await newestOf(unreadable.id, 1)).toMatchObject([
       { state: 'PENDING', attempts: 1, lastError: expect.stringContaining('another MASTER_KEY') },
     ]);
   });
@@ -286,7 +288,7 @@ describe('webhooks', () => {
     const silent = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
-    await endpoints.create(scope, { url, description: null, eventTypes: ['email.opened'] });
+    await endpoints.create(scope, { url, description: null, events: ['email.opened'] });
     await listen(['campaign.sent']);
     await publisher.publish(scope, ...opened(200));
     sender.start();
@@ -383,7 +385,7 @@ describe('webhooks', () => {
 
   it('are signed with the old and the new secret while a secret is changed over', async () => {
     const { id, secret: older } = await listen();
-    const newer = await endpoints.rotateSecret(scope, id, 24);
+    const { secret: newer } = await endpoints.rotateSecret(scope, id, 24);
     const signedWith = async (): Promise<boolean[]> => {
       await publisher.publish(scope, { type: 'campaign.sent', data: {} });
       await sender.pass();
@@ -413,7 +415,7 @@ describe('webhooks', () => {
 
   it('keep their secrets through a change of the master key', async () => {
     const { id, secret } = await listen();
-    const newer = await endpoints.rotateSecret(scope, id, 24);
+    const { secret: newer } = await endpoints.rotateSecret(scope, id, 24);
     const box = new SecretBox('n'.repeat(32), 'm'.repeat(32));
     const sealing = new WebhookEndpointsService(database, box, http, clock);
     expect([await sealing.resealSecrets(10), await sealing.resealSecrets(10)]).toEqual([1, 0]);
@@ -424,17 +426,84 @@ describe('webhooks', () => {
     expect(afterwards.secretsOf(row as Parameters<typeof afterwards.secretsOf>[0])).toEqual([newer, secret]);
   });
 
-  it('can be told again: one, or all that failed since a moment', async () => {
+  it('can be told again: one, or all that were never accepted since a moment, and twice is once', async () => {
     const { id } = await listen();
     const since = clock.now();
-    for (let n = 0; n < 3; n++) await publisher.publish(scope, { type: 'campaign.sent', data: { n } });
+    receiver.answer = (_, count) => (count === 1 ? 204 : 410);
+    for (let n = 0; n < 3; n++) {
+      await publisher.publish(scope, { type: 'campaign.sent', data: { n } });
+      clock.advance(1_000);
+    }
+    const failed = { since, state: 'FAILED' } as const;
     await sender.pass();
-    const [newest] = await log.newest(scope, id, 1);
-    expect(await log.replay(scope, { deliveryId: newest?.id ?? '' })).toBe(1);
+    await expect(log.replay(scope, id, failed)).rejects.toMatchObject({ currentState: 'DISABLED' });
+    await endpoints.change(scope, id, { status: 'ENABLED' });
+    receiver.answer = () => 410;
+    for (const replayed of [2, 0]) expect(await log.replay(scope, id, failed)).toMatchObject({ replayed });
     await sender.pass();
-    expect(receiver.ids.filter((eventId) => eventId === newest?.eventId)).toHaveLength(2);
-    expect(await log.replay(scope, { endpointId: id, since, state: 'FAILED' })).toBe(0);
-    expect(await log.replay(other, { endpointId: id, since, state: 'ALL' })).toBe(0);
+    await endpoints.change(scope, id, { status: 'ENABLED' });
+    receiver.answer = () => 204;
+    // Each of the two events failed twice.
+    const raced = await Promise.all([1, 2, 3].map(() => log.replay(scope, id, failed)));
+    expect(raced.map(({ replayed }) => replayed).toSorted((a, b) => a - b)).toEqual([0, 0, 2]);
+    await sender.pass();
+    expect(await log.replay(scope, id, failed)).toEqual({ replayed: 0, hasMore: false });
+    const [one] = await newestOf(id, 1);
+    const again = await log.replayOne(scope, one!.id, id);
+    expect(again).toMatchObject({ eventId: one!.eventId, state: 'PENDING', attempts: 0 });
+    expect(await log.replayOne(scope, one!.id)).toEqual(again);
+    await sender.pass();
+    expect(receiver.ids.filter((eventId) => eventId === one?.eventId)).toHaveLength(4);
+    expect(await log.replay(scope, id, { since, state: 'ALL' })).toMatchObject({ replayed: 3 });
+    for (const refused of [
+      () => log.replay(other, id, failed),
+      () => log.replayOne(other, one!.id),
+      () => log.replayOne(scope, one!.id, newId()),
+      () => log.deliveries(other, id, { size: 1 }),
+    ])
+      await expect(refused()).rejects.toThrow(NotFoundError);
+  });
+
+  it('that wait for their next attempt are tried at once when they are told again, but not while they are posted', async () => {
+    const { id } = await listen();
+    receiver.answer = () => 503;
+    await publisher.publish(scope, { type: 'campaign.sent', data: {} });
+    for (const wait of [0, 5_500, 330_000]) {
+      clock.advance(wait);
+      await sender.pass();
+    }
+    const [waiting] = await newestOf(id, 1);
+    expect(waiting!.nextAttemptAt!.getTime()).toBeGreaterThan(clock.now().getTime() + 20 * 60_000);
+    expect(await log.replayOne(scope, waiting!.id)).toMatchObject({
+      id: waiting!.id,
+      attempts: 3,
+      nextAttemptAt: clock.now(),
+    });
+    const deliveries = new WebhookDeliveryRepository(database);
+    const [claimed] = await deliveries.claim({ limit: 1, limitOfOne: 1 });
+    expect(claimed).toMatchObject({ id: waiting!.id, attempt: 4 });
+    await log.replayOne(scope, waiting!.id);
+    expect(await deliveries.claim({ limit: 1, limitOfOne: 1 })).toEqual([]);
+  });
+
+  it('come to who listens to all of an area, also by a type that is not named', async () => {
+    await listen(['email.*', 'campaign.sent']);
+    expect(publisher.hasListeners(scope, 'email.clicked')).toBe(true);
+    expect(publisher.hasListeners(scope, 'message.sent')).toBe(false);
+    const types = [
+      'email.opened',
+      'message.sent',
+      'campaign.sent',
+      'email.failed',
+      'campaign.failed',
+    ] as const;
+    await publisher.publish(scope, ...types.map((type) => ({ type, data: {} })));
+    await sender.pass();
+    expect(receiver.events.map(({ type }) => type).toSorted()).toEqual([
+      'campaign.sent',
+      'email.failed',
+      'email.opened',
+    ]);
   });
 
   it('are numbered as they are committed: who reads on from the last number misses none, of however many writers', async () => {
@@ -511,12 +580,12 @@ describe('webhooks', () => {
   });
 
   it('refuse URLs that cannot be called, and endpoints of another environment', async () => {
-    const refused = endpoints.create(scope, { url: 'ftp://example.com', description: null, eventTypes: [] });
+    const refused = endpoints.create(scope, { url: 'ftp://example.com', description: null, events: ['*'] });
     await expect(refused).rejects.toMatchObject({ errors: { url: 'must be an http or https URL' } });
     const { id } = await listen();
     await expect(endpoints.remove(other, id)).rejects.toThrow(NotFoundError);
     await expect(endpoints.change(other, id, { status: 'DISABLED' })).rejects.toThrow(NotFoundError);
     await endpoints.remove(scope, id);
-    expect(await endpoints.list(scope)).toEqual([]);
+    expect(await listed()).toEqual([]);
   });
 });

@@ -2430,6 +2430,178 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/v1/webhook-endpoints': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List webhook endpoints, newest first
+     * @description List webhook endpoints, newest first.
+     *
+     *     The key needs the scope `webhooks:read`.
+     */
+    get: operations['listWebhookEndpoints'];
+    put?: never;
+    /**
+     * Create a webhook endpoint
+     * @description It is told what happens from 2 seconds later on, signed with `secret`, which no other answer shows. At most 20 in an environment.
+     *
+     *     The key needs the scope `webhooks:write`.
+     */
+    post: operations['createWebhookEndpoint'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/webhook-endpoints/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get a webhook endpoint
+     * @description Get a webhook endpoint.
+     *
+     *     The key needs the scope `webhooks:read`.
+     */
+    get: operations['getWebhookEndpoint'];
+    put?: never;
+    post?: never;
+    /**
+     * Delete a webhook endpoint
+     * @description With its deliveries; what waits is not posted.
+     *
+     *     The key needs the scope `webhooks:write`.
+     */
+    delete: operations['deleteWebhookEndpoint'];
+    options?: never;
+    head?: never;
+    /**
+     * Change, disable or enable a webhook endpoint
+     * @description JSON merge-patch (RFC 7396). Posts that wait go to the new URL.
+     *
+     *     The key needs the scope `webhooks:write`.
+     */
+    patch: operations['updateWebhookEndpoint'];
+    trace?: never;
+  };
+  '/api/v1/webhook-endpoints/{id}/rotate-secret': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Get a new signing secret
+     * @description Shown this once. The previous one signs beside it for `overlapHours`: a receiver that knows either accepts the posts. One before that signs no more.
+     *
+     *     The key needs the scope `webhooks:write`.
+     */
+    post: operations['rotateWebhookSecret'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/webhook-endpoints/{id}/test': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Post a test to a webhook endpoint
+     * @description A signed `webhook.test` with `sequence` 0, also to a disabled endpoint. Says what it answered within 5 s; the test is in no list, and changes nothing, whatever the answer.
+     *
+     *     The key needs the scope `webhooks:write`.
+     */
+    post: operations['testWebhookEndpoint'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/webhook-endpoints/{id}/deliveries': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List the deliveries to a webhook endpoint, newest first
+     * @description Each is one event; they are kept for 30 days.
+     *
+     *     The key needs the scope `webhooks:read`.
+     */
+    get: operations['listWebhookDeliveries'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/webhook-endpoints/{id}/deliveries/{deliveryId}/replay': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Post a delivery once more
+     * @description At once: by the delivery of the event that still waits, or by a new one. Twice is once, as long as that one has not ended.
+     *
+     *     The key needs the scope `webhooks:write`.
+     */
+    post: operations['replayWebhookDelivery'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/webhook-endpoints/{id}/replay': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Post once more what a webhook endpoint did not accept
+     * @description Each event once, and none that still waits or was accepted meanwhile, so that twice is once. The oldest first, at most 10 000 at once.
+     *
+     *     The key needs the scope `webhooks:write`.
+     */
+    post: operations['replayWebhooks'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -6613,6 +6785,386 @@ export interface components {
        */
       updatedAt: string;
     };
+    WebhookEndpointPage: {
+      data: components['schemas']['WebhookEndpoint'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    WebhookEndpoint: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+      url: string;
+      events: (
+        | '*'
+        | 'subscriber.*'
+        | 'consent.*'
+        | 'suppression.*'
+        | 'campaign.*'
+        | 'email.*'
+        | 'message.*'
+        | 'domain.*'
+        | 'import.*'
+        | 'credits.*'
+        | 'automation.*'
+        | 'subscriber.created'
+        | 'subscriber.updated'
+        | 'subscriber.deleted'
+        | 'consent.granted'
+        | 'consent.pending'
+        | 'consent.confirmed'
+        | 'consent.revoked'
+        | 'suppression.added'
+        | 'suppression.removed'
+        | 'campaign.scheduled'
+        | 'campaign.queued'
+        | 'campaign.sent'
+        | 'campaign.failed'
+        | 'email.sent'
+        | 'email.delivered'
+        | 'email.failed'
+        | 'email.bounced'
+        | 'email.complained'
+        | 'email.opened'
+        | 'email.clicked'
+        | 'email.unsubscribed'
+        | 'message.sent'
+        | 'message.delivered'
+        | 'message.bounced'
+        | 'message.complained'
+        | 'message.opened'
+        | 'message.clicked'
+        | 'message.failed'
+        | 'message.suppressed'
+        | 'domain.verified'
+        | 'domain.failed'
+        | 'import.completed'
+        | 'credits.depleted'
+        | 'automation.completed'
+      )[];
+      description: string | null;
+      /** @enum {string} */
+      status: 'ENABLED' | 'DISABLED';
+      /** @description Why it was disabled, if by itself: it answered 410. */
+      disabledReason: string | null;
+      /** @description Until when the secret before signs beside the present one; null: one signs. */
+      previousSecretUntil: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+    };
+    CreateWebhookEndpoint: {
+      /**
+       * Format: uri
+       * @description An http or https URL on a public address, without a password.
+       */
+      url: string;
+      /** @description Types of events, all of an area such as `email.*`, or `*` for all; the latter two also take types that come later. Default: all. */
+      events?:
+        | (
+            | '*'
+            | 'subscriber.*'
+            | 'consent.*'
+            | 'suppression.*'
+            | 'campaign.*'
+            | 'email.*'
+            | 'message.*'
+            | 'domain.*'
+            | 'import.*'
+            | 'credits.*'
+            | 'automation.*'
+            | 'subscriber.created'
+            | 'subscriber.updated'
+            | 'subscriber.deleted'
+            | 'consent.granted'
+            | 'consent.pending'
+            | 'consent.confirmed'
+            | 'consent.revoked'
+            | 'suppression.added'
+            | 'suppression.removed'
+            | 'campaign.scheduled'
+            | 'campaign.queued'
+            | 'campaign.sent'
+            | 'campaign.failed'
+            | 'email.sent'
+            | 'email.delivered'
+            | 'email.failed'
+            | 'email.bounced'
+            | 'email.complained'
+            | 'email.opened'
+            | 'email.clicked'
+            | 'email.unsubscribed'
+            | 'message.sent'
+            | 'message.delivered'
+            | 'message.bounced'
+            | 'message.complained'
+            | 'message.opened'
+            | 'message.clicked'
+            | 'message.failed'
+            | 'message.suppressed'
+            | 'domain.verified'
+            | 'domain.failed'
+            | 'import.completed'
+            | 'credits.depleted'
+            | 'automation.completed'
+          )[]
+        | null;
+      description?: string | null;
+    };
+    WebhookEndpointWithSecret: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+      url: string;
+      events: (
+        | '*'
+        | 'subscriber.*'
+        | 'consent.*'
+        | 'suppression.*'
+        | 'campaign.*'
+        | 'email.*'
+        | 'message.*'
+        | 'domain.*'
+        | 'import.*'
+        | 'credits.*'
+        | 'automation.*'
+        | 'subscriber.created'
+        | 'subscriber.updated'
+        | 'subscriber.deleted'
+        | 'consent.granted'
+        | 'consent.pending'
+        | 'consent.confirmed'
+        | 'consent.revoked'
+        | 'suppression.added'
+        | 'suppression.removed'
+        | 'campaign.scheduled'
+        | 'campaign.queued'
+        | 'campaign.sent'
+        | 'campaign.failed'
+        | 'email.sent'
+        | 'email.delivered'
+        | 'email.failed'
+        | 'email.bounced'
+        | 'email.complained'
+        | 'email.opened'
+        | 'email.clicked'
+        | 'email.unsubscribed'
+        | 'message.sent'
+        | 'message.delivered'
+        | 'message.bounced'
+        | 'message.complained'
+        | 'message.opened'
+        | 'message.clicked'
+        | 'message.failed'
+        | 'message.suppressed'
+        | 'domain.verified'
+        | 'domain.failed'
+        | 'import.completed'
+        | 'credits.depleted'
+        | 'automation.completed'
+      )[];
+      description: string | null;
+      /** @enum {string} */
+      status: 'ENABLED' | 'DISABLED';
+      /** @description Why it was disabled, if by itself: it answered 410. */
+      disabledReason: string | null;
+      /** @description Until when the secret before signs beside the present one; null: one signs. */
+      previousSecretUntil: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+      /** @description Signs the posts. Shown this once. */
+      secret: string;
+    };
+    UpdateWebhookEndpoint: {
+      url?: string | null;
+      /** @description Types of events, all of an area such as `email.*`, or `*` for all; the latter two also take types that come later. */
+      events?:
+        | (
+            | '*'
+            | 'subscriber.*'
+            | 'consent.*'
+            | 'suppression.*'
+            | 'campaign.*'
+            | 'email.*'
+            | 'message.*'
+            | 'domain.*'
+            | 'import.*'
+            | 'credits.*'
+            | 'automation.*'
+            | 'subscriber.created'
+            | 'subscriber.updated'
+            | 'subscriber.deleted'
+            | 'consent.granted'
+            | 'consent.pending'
+            | 'consent.confirmed'
+            | 'consent.revoked'
+            | 'suppression.added'
+            | 'suppression.removed'
+            | 'campaign.scheduled'
+            | 'campaign.queued'
+            | 'campaign.sent'
+            | 'campaign.failed'
+            | 'email.sent'
+            | 'email.delivered'
+            | 'email.failed'
+            | 'email.bounced'
+            | 'email.complained'
+            | 'email.opened'
+            | 'email.clicked'
+            | 'email.unsubscribed'
+            | 'message.sent'
+            | 'message.delivered'
+            | 'message.bounced'
+            | 'message.complained'
+            | 'message.opened'
+            | 'message.clicked'
+            | 'message.failed'
+            | 'message.suppressed'
+            | 'domain.verified'
+            | 'domain.failed'
+            | 'import.completed'
+            | 'credits.depleted'
+            | 'automation.completed'
+          )[]
+        | null;
+      description?: string | null;
+      /** @description DISABLED: what waits to be posted fails, and what happens is kept for nobody. ENABLED: it is told what happens from then on. */
+      status?: ('ENABLED' | 'DISABLED') | null;
+    };
+    RotateWebhookSecret: {
+      /**
+       * @description Hours for which the previous secret signs beside the new one.
+       * @default 24
+       */
+      overlapHours?: number | null;
+    };
+    WebhookTest: {
+      /**
+       * Format: uuid
+       * @description The `webhook-id` of the post.
+       */
+      eventId: string;
+      /** @description Whether it answered 2xx within 5 s. */
+      isAccepted: boolean;
+      /** @description null: there was no answer. */
+      status: number | null;
+      durationMs: number;
+      /** @description The first 1 000 characters of the answer. */
+      body: string | null;
+      /** @description Why there was no answer. */
+      error: string | null;
+    };
+    WebhookDeliveryPage: {
+      data: components['schemas']['WebhookDelivery'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    WebhookDelivery: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+      /** Format: uuid */
+      endpointId: string;
+      /**
+       * Format: uuid
+       * @description The `webhook-id` of its posts; a replay has the same.
+       */
+      eventId: string;
+      /** @enum {string} */
+      event:
+        | 'subscriber.created'
+        | 'subscriber.updated'
+        | 'subscriber.deleted'
+        | 'consent.granted'
+        | 'consent.pending'
+        | 'consent.confirmed'
+        | 'consent.revoked'
+        | 'suppression.added'
+        | 'suppression.removed'
+        | 'campaign.scheduled'
+        | 'campaign.queued'
+        | 'campaign.sent'
+        | 'campaign.failed'
+        | 'email.sent'
+        | 'email.delivered'
+        | 'email.failed'
+        | 'email.bounced'
+        | 'email.complained'
+        | 'email.opened'
+        | 'email.clicked'
+        | 'email.unsubscribed'
+        | 'message.sent'
+        | 'message.delivered'
+        | 'message.bounced'
+        | 'message.complained'
+        | 'message.opened'
+        | 'message.clicked'
+        | 'message.failed'
+        | 'message.suppressed'
+        | 'domain.verified'
+        | 'domain.failed'
+        | 'import.completed'
+        | 'credits.depleted'
+        | 'automation.completed';
+      /**
+       * @description FAILED: it is tried no more.
+       * @enum {string}
+       */
+      state: 'PENDING' | 'DELIVERED' | 'FAILED';
+      attempts: number;
+      lastStatus: number | null;
+      /** @description Why it was not accepted; with the beginning of the answer. */
+      lastError: string | null;
+      /** @description null: it has ended. */
+      nextAttemptAt: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+    };
+    ReplayWebhooks: {
+      /**
+       * Format: date-time
+       * @description Of the deliveries’ creation; they are kept for 30 days.
+       */
+      since: string;
+      /**
+       * @description FAILED: events that the endpoint never accepted. ALL: also accepted ones.
+       * @default FAILED
+       */
+      state?: ('FAILED' | 'ALL') | null;
+    };
+    WebhookReplay: {
+      /** @description How many events are posted once more. */
+      replayed: number;
+      /** @description True after 10 000: the same request goes on. */
+      hasMore: boolean;
+    };
     /** @description A problem (RFC 9457). Its members depend on `type`. */
     Problem: {
       /**
@@ -8005,6 +8557,36 @@ export interface components {
          * @example "default";r=59;t=60
          */
         RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.webhooks.write': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation.webhook-endpoints': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -22513,6 +23095,936 @@ export interface operations {
       406: components['responses']['not-acceptable'];
       /** @description `domain-validation`: The project does not allow this. */
       422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  listWebhookEndpoints: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "019bb6c3-2140-7a4c-9b1e-5d3f7a9c1e42",
+           *           "url": "https://shop.example/hooks/mailwright",
+           *           "events": [
+           *             "email.*",
+           *             "consent.confirmed"
+           *           ],
+           *           "description": "The shop",
+           *           "status": "ENABLED",
+           *           "disabledReason": null,
+           *           "previousSecretUntil": null,
+           *           "createdAt": "2026-01-13T09:50:00.000Z",
+           *           "updatedAt": "2026-01-13T09:50:00.000Z"
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 1,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['WebhookEndpointPage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.webhooks.read'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  createWebhookEndpoint: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "url": "https://shop.example/hooks/mailwright",
+         *       "events": [
+         *         "email.*",
+         *         "consent.confirmed"
+         *       ],
+         *       "description": "The shop"
+         *     }
+         */
+        'application/json': components['schemas']['CreateWebhookEndpoint'];
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          Location: components['headers']['Location'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019bb6c3-2140-7a4c-9b1e-5d3f7a9c1e42",
+           *       "url": "https://shop.example/hooks/mailwright",
+           *       "events": [
+           *         "email.*",
+           *         "consent.confirmed"
+           *       ],
+           *       "description": "The shop",
+           *       "status": "ENABLED",
+           *       "disabledReason": null,
+           *       "previousSecretUntil": null,
+           *       "createdAt": "2026-01-13T09:50:00.000Z",
+           *       "updatedAt": "2026-01-13T09:50:00.000Z",
+           *       "secret": "whsec_c2VjcmV0IG9mIHRoZSBleGFtcGxlIHRoYXQgc2lnbnM="
+           *     }
+           */
+          'application/json': components['schemas']['WebhookEndpointWithSecret'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.webhooks.write'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getWebhookEndpoint: {
+    parameters: {
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /** @example 019bb6c3-2140-7a4c-9b1e-5d3f7a9c1e42 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019bb6c3-2140-7a4c-9b1e-5d3f7a9c1e42",
+           *       "url": "https://shop.example/hooks/mailwright",
+           *       "events": [
+           *         "email.*",
+           *         "consent.confirmed"
+           *       ],
+           *       "description": "The shop",
+           *       "status": "ENABLED",
+           *       "disabledReason": null,
+           *       "previousSecretUntil": null,
+           *       "createdAt": "2026-01-13T09:50:00.000Z",
+           *       "updatedAt": "2026-01-13T09:50:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['WebhookEndpoint'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.webhooks.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  deleteWebhookEndpoint: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example 019bb6c3-2140-7a4c-9b1e-5d3f7a9c1e42 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Done; there is nothing to return */
+      204: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.webhooks.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  updateWebhookEndpoint: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example 019bb6c3-2140-7a4c-9b1e-5d3f7a9c1e42 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /**
+         * @example {
+         *       "events": [
+         *         "email.bounced",
+         *         "email.complained"
+         *       ]
+         *     }
+         */
+        'application/json': components['schemas']['UpdateWebhookEndpoint'];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019bb6c3-2140-7a4c-9b1e-5d3f7a9c1e42",
+           *       "url": "https://shop.example/hooks/mailwright",
+           *       "events": [
+           *         "email.bounced",
+           *         "email.complained"
+           *       ],
+           *       "description": "The shop",
+           *       "status": "ENABLED",
+           *       "disabledReason": null,
+           *       "previousSecretUntil": null,
+           *       "createdAt": "2026-01-13T09:50:00.000Z",
+           *       "updatedAt": "2026-01-13T10:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['WebhookEndpoint'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.webhooks.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.webhook-endpoints'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  rotateWebhookSecret: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example 019bb6c3-2140-7a4c-9b1e-5d3f7a9c1e42 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /**
+         * @example {
+         *       "overlapHours": 24
+         *     }
+         */
+        'application/json': components['schemas']['RotateWebhookSecret'];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019bb6c3-2140-7a4c-9b1e-5d3f7a9c1e42",
+           *       "url": "https://shop.example/hooks/mailwright",
+           *       "events": [
+           *         "email.*",
+           *         "consent.confirmed"
+           *       ],
+           *       "description": "The shop",
+           *       "status": "ENABLED",
+           *       "disabledReason": null,
+           *       "previousSecretUntil": "2026-02-02T10:00:00.000Z",
+           *       "createdAt": "2026-01-13T09:50:00.000Z",
+           *       "updatedAt": "2026-02-01T10:00:00.000Z",
+           *       "secret": "whsec_YW5vdGhlciBzZWNyZXQsIHdoaWNoIHNpZ25zIGZyb20gbm8="
+           *     }
+           */
+          'application/json': components['schemas']['WebhookEndpointWithSecret'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.webhooks.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  testWebhookEndpoint: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example 019bb6c3-2140-7a4c-9b1e-5d3f7a9c1e42 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "eventId": "019bb6c4-0ba0-7e80-9f52-917dbe305c86",
+           *       "isAccepted": false,
+           *       "status": 500,
+           *       "durationMs": 84,
+           *       "body": "no such route: /hooks/mailwright",
+           *       "error": null
+           *     }
+           */
+          'application/json': components['schemas']['WebhookTest'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.webhooks.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: components['responses']['idempotency-key-reused'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  listWebhookDeliveries: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
+        state?: 'PENDING' | 'DELIVERED' | 'FAILED';
+        event?:
+          | 'subscriber.created'
+          | 'subscriber.updated'
+          | 'subscriber.deleted'
+          | 'consent.granted'
+          | 'consent.pending'
+          | 'consent.confirmed'
+          | 'consent.revoked'
+          | 'suppression.added'
+          | 'suppression.removed'
+          | 'campaign.scheduled'
+          | 'campaign.queued'
+          | 'campaign.sent'
+          | 'campaign.failed'
+          | 'email.sent'
+          | 'email.delivered'
+          | 'email.failed'
+          | 'email.bounced'
+          | 'email.complained'
+          | 'email.opened'
+          | 'email.clicked'
+          | 'email.unsubscribed'
+          | 'message.sent'
+          | 'message.delivered'
+          | 'message.bounced'
+          | 'message.complained'
+          | 'message.opened'
+          | 'message.clicked'
+          | 'message.failed'
+          | 'message.suppressed'
+          | 'domain.verified'
+          | 'domain.failed'
+          | 'import.completed'
+          | 'credits.depleted'
+          | 'automation.completed';
+        /** @description Created then or later. */
+        from?: string;
+        /** @description Created before. */
+        to?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /** @example 019bb6c3-2140-7a4c-9b1e-5d3f7a9c1e42 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "019cad8f-bc18-7c6e-9d30-7f5b9c1e3a64",
+           *           "endpointId": "019bb6c3-2140-7a4c-9b1e-5d3f7a9c1e42",
+           *           "eventId": "019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53",
+           *           "event": "email.bounced",
+           *           "state": "FAILED",
+           *           "attempts": 10,
+           *           "lastStatus": 500,
+           *           "lastError": "HTTP 500: no such route: /hooks/mailwright",
+           *           "nextAttemptAt": null,
+           *           "createdAt": "2026-03-02T08:00:04.120Z",
+           *           "updatedAt": "2026-03-05T11:06:10.000Z"
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 1,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['WebhookDeliveryPage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.webhooks.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  replayWebhookDelivery: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example 019bb6c3-2140-7a4c-9b1e-5d3f7a9c1e42 */
+        id: string;
+        /** @example 019cad8f-bc18-7c6e-9d30-7f5b9c1e3a64 */
+        deliveryId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Accepted */
+      202: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019cc296-f900-7d7f-8e41-806cad2f4b75",
+           *       "endpointId": "019bb6c3-2140-7a4c-9b1e-5d3f7a9c1e42",
+           *       "eventId": "019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53",
+           *       "event": "email.bounced",
+           *       "state": "PENDING",
+           *       "attempts": 0,
+           *       "lastStatus": null,
+           *       "lastError": null,
+           *       "nextAttemptAt": "2026-03-06T10:00:00.000Z",
+           *       "createdAt": "2026-03-06T10:00:00.000Z",
+           *       "updatedAt": "2026-03-06T10:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['WebhookDelivery'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.webhooks.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: components['responses']['idempotency-key-reused'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  replayWebhooks: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example 019bb6c3-2140-7a4c-9b1e-5d3f7a9c1e42 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "since": "2026-03-02T00:00:00.000Z"
+         *     }
+         */
+        'application/json': components['schemas']['ReplayWebhooks'];
+      };
+    };
+    responses: {
+      /** @description Accepted */
+      202: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "replayed": 42,
+           *       "hasMore": false
+           *     }
+           */
+          'application/json': components['schemas']['WebhookReplay'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.webhooks.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */

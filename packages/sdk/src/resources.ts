@@ -1128,6 +1128,103 @@ class Events extends Resource {
   }
 }
 
+class WebhookEndpoints extends Resource {
+  /** List webhook endpoints, newest first. */
+  all(filters: Filters<'listWebhookEndpoints'> = {}): List<Item<'listWebhookEndpoints'>> {
+    return this.listOf<'listWebhookEndpoints'>('GET /webhook-endpoints', filters);
+  }
+
+  /** Create a webhook endpoint. */
+  create(
+    body: Body<'createWebhookEndpoint'>,
+    options?: CallOptions,
+  ): Promise<Answer<'createWebhookEndpoint'>> {
+    return this.transport.call<'createWebhookEndpoint'>('POST /webhook-endpoints', {
+      ...options,
+      json: body,
+    });
+  }
+
+  /** Get a webhook endpoint. */
+  get(id: string, options?: ReadOptions): Promise<Answer<'getWebhookEndpoint'>> {
+    return this.transport.call<'getWebhookEndpoint'>('GET /webhook-endpoints/{id}', {
+      ...options,
+      path: { id },
+    });
+  }
+
+  /** Change, disable or enable a webhook endpoint. */
+  update(
+    id: string,
+    body: Body<'updateWebhookEndpoint'>,
+    options?: CallOptions,
+  ): Promise<Answer<'updateWebhookEndpoint'>> {
+    return this.transport.call<'updateWebhookEndpoint'>('PATCH /webhook-endpoints/{id}', {
+      ...options,
+      path: { id },
+      json: body,
+    });
+  }
+
+  /** Delete a webhook endpoint. */
+  delete(id: string, options?: CallOptions): Promise<Answer<'deleteWebhookEndpoint'>> {
+    return this.transport.call<'deleteWebhookEndpoint'>('DELETE /webhook-endpoints/{id}', {
+      ...options,
+      path: { id },
+    });
+  }
+
+  /** Get a new signing secret. */
+  rotateSecret(
+    id: string,
+    body: Body<'rotateWebhookSecret'>,
+    options?: CallOptions,
+  ): Promise<Answer<'rotateWebhookSecret'>> {
+    return this.transport.call<'rotateWebhookSecret'>('POST /webhook-endpoints/{id}/rotate-secret', {
+      ...options,
+      path: { id },
+      json: body,
+    });
+  }
+
+  /** Post a test to a webhook endpoint. */
+  test(id: string, options?: CallOptions): Promise<Answer<'testWebhookEndpoint'>> {
+    return this.transport.call<'testWebhookEndpoint'>('POST /webhook-endpoints/{id}/test', {
+      ...options,
+      path: { id },
+    });
+  }
+
+  /** List the deliveries to a webhook endpoint, newest first. */
+  deliveries(
+    id: string,
+    filters: Filters<'listWebhookDeliveries'> = {},
+  ): List<Item<'listWebhookDeliveries'>> {
+    return this.listOf<'listWebhookDeliveries'>('GET /webhook-endpoints/{id}/deliveries', filters, { id });
+  }
+
+  /** Post a delivery once more. */
+  replayDelivery(
+    id: string,
+    deliveryId: string,
+    options?: CallOptions,
+  ): Promise<Answer<'replayWebhookDelivery'>> {
+    return this.transport.call<'replayWebhookDelivery'>(
+      'POST /webhook-endpoints/{id}/deliveries/{deliveryId}/replay',
+      { ...options, path: { id, deliveryId } },
+    );
+  }
+
+  /** Post once more what a webhook endpoint did not accept. */
+  replay(id: string, body: Body<'replayWebhooks'>, options?: CallOptions): Promise<Answer<'replayWebhooks'>> {
+    return this.transport.call<'replayWebhooks'>('POST /webhook-endpoints/{id}/replay', {
+      ...options,
+      path: { id },
+      json: body,
+    });
+  }
+}
+
 /** The operations of the API, by what they are about. */
 export abstract class Resources extends Resource {
   readonly apiKeys = new ApiKeys(this.transport);
@@ -1154,6 +1251,7 @@ export abstract class Resources extends Resource {
   readonly billing = new Billing(this.transport);
   readonly credits = new Credits(this.transport);
   readonly events = new Events(this.transport);
+  readonly webhookEndpoints = new WebhookEndpoints(this.transport);
 
   /** Get the project of the key. */
   project(options?: ReadOptions): Promise<Answer<'getProject'>> {

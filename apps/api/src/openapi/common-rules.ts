@@ -85,7 +85,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Relays: 'Where live mail is handed over, and the feedback of providers.',
   Audit: 'The log of changes, and that of requests.',
   'API keys': 'Keys of the environment: made, rotated, kept to networks and revoked.',
-  Webhooks: 'What happened in a project, as its webhooks tell it.',
+  Webhooks: 'Endpoints of a project, and what happened as they are told it.',
   Billing: 'Plan, usage and invoices of the tenant.',
   'AI credits': 'The credits that pay for AI reports.',
 };

@@ -11,6 +11,7 @@ import { PEOPLE_EXAMPLES } from './examples/people.js';
 import { EXPORT_ID, MESSAGE_ID, REPORT_EXAMPLES } from './examples/reports.js';
 import { SEGMENT_EXAMPLES, SEGMENT_ID, STATIC_SEGMENT_ID } from './examples/segments.js';
 import { TEMPLATE_EXAMPLES } from './examples/templates.js';
+import { DELIVERY_ID, ENDPOINT_ID, WEBHOOK_EXAMPLES } from './examples/webhooks.js';
 import type { WrittenExamples } from './examples/written-example.js';
 import { sdkSample } from './sdk-sample.js';
 
@@ -31,6 +32,7 @@ const WRITTEN: WrittenExamples = {
   ...MESSAGE_EXAMPLES,
   ...MEDIA_EXAMPLES,
   ...TEMPLATE_EXAMPLES,
+  ...WEBHOOK_EXAMPLES,
 };
 
 /** Values of path parameters, by the part of the path that has them; the first one counts. */
@@ -54,6 +56,8 @@ const IN_PATHS: Readonly<Record<string, string | number>> = {
   'relays/{relayKey}': 'APIT-1',
   'templates/{templateKey}': 'APIT-1',
   'versions/{version}': 1,
+  'webhook-endpoints/{id}': ENDPOINT_ID,
+  'deliveries/{deliveryId}': DELIVERY_ID,
 };
 
 /** Adds the written examples to bodies, answers and paths, and a code sample to every operation. */

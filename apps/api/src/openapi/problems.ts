@@ -95,7 +95,7 @@ const REQUESTS_OF: Readonly<Partial<Record<ProblemSlug, RegExp>>> = {
   'in-use':
     /^(?:patch|delete) .*\/(?:topics|segments|custom-fields|sending-domain|media)\b|^delete .*\/templates\//,
   'invalid-state':
-    /\/(?:campaigns|automations|custom-fields|sending-domain)\b|\/resend$|\/messages\/\{|\/rotate$/,
+    /\/(?:campaigns|automations|custom-fields|sending-domain)\b|\/resend$|\/messages\/\{|\/rotate$|\/webhook-endpoints\/.*replay$/,
   'last-managing-key': /^delete .*\/api-keys\//,
   'pre-send-rejected': /\/campaigns\/.*\/(?:preview|test|schedule|send|resume|retry-failed)$/,
   'schedule-missing': /\/schedule$/,
@@ -207,6 +207,15 @@ const MEMBERS_OF: Readonly<Record<string, Readonly<Partial<Record<ProblemSlug, M
     },
     'domain-validation': { errors: { 'scopes[1]': 'topics:write is no scope of the key that asks' } },
     'invalid-state': { currentState: 'REPLACED', allowedStates: ['ACTIVE'] },
+  },
+  'webhook-endpoints': {
+    'validation-error': { errors: { 'events[1]': 'must be one of the known events' } },
+    'domain-validation': {
+      errors: {
+        url: 'must lead to a public address; its name is unknown, or leads to a private one, which the operator can allow: OUTGOING_PRIVATE_ADDRESSES',
+      },
+    },
+    'invalid-state': { currentState: 'DISABLED', allowedStates: ['ENABLED'] },
   },
   templates: {
     'validation-error': { errors: { kind: 'is required' } },

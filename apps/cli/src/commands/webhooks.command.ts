@@ -1,7 +1,13 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type ProjectScope, PUBLISHED_EVENT_TYPES, type PublishedEventType } from '#kernel';
-import type { WebhookEndpointsService, WebhookLogRow, WebhookLogService } from '#webhooks';
-import { type EnvironmentOptions, inEnvironment, integer, withEnvironmentOptions } from '../command.js';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { ProjectScope } from '#kernel';
+import type { EventPattern, WebhookDelivery, WebhookEndpointsService, WebhookLogService } from '#webhooks';
+import {
+  type EnvironmentOptions,
+  inEnvironment,
+  integer,
+  oneOf,
+  withEnvironmentOptions,
+} from '../command.js';
 import { namingOptions, UsageError } from '../failures.js';
 import { namesIn } from '../names.js';
 import { type CliContext, facts, printing, table } from '../output.js';
@@ -23,7 +29,7 @@ interface EndpointOptions extends EnvironmentOptions {
 }
 
 interface EndpointChange extends EndpointOptions, Partial<Omit<NewEndpoint, keyof EnvironmentOptions>> {
-  readonly status?: 'enabled' | 'disabled';
+  readonly status?: string;
 }
 
 interface ReplayOptions extends EnvironmentOptions {
@@ -33,7 +39,8 @@ interface ReplayOptions extends EnvironmentOptions {
   readonly all?: true;
 }
 
-const OPTIONS = { url: '--url' };
+const OPTIONS = { url: '--url', events: '--events' };
+const ENDPOINTS_AT_ONCE = 1_000;
 const ENDPOINTS = ['ID', 'STATUS', 'EVENTS', 'URL', 'DESCRIPTION'];
 const DELIVERIES = ['DELIVERY', 'CREATED', 'EVENT', 'STATE', 'TRIES', 'LAST ANSWER', 'NEXT TRY'];
 const KEEP_IT = 'Keep the secret now: it cannot be shown again.';
@@ -42,14 +49,14 @@ export function addWebhookCommands(program: Command, cli: CliContext): void {
   withEnvironmentOptions(program.command('webhook:create'))
     .description('create a webhook endpoint for a project and show its signing secret once')
     .requiredOption('--url <url>', 'where to post')
-    .option('--events <events>', 'which events, with commas between them, or all', 'all')
+    .option('--events <events>', 'which events, with commas between them, such as email.*, or all', 'all')
     .option('--description <text>', 'what it is for')
     .action(
       printing(
         cli,
         (options: NewEndpoint) => create(cli, options),
-        ({ id, url, secret }, { events }) =>
-          `${facts({ id, url, events: events.trim(), secret })}\n\n${KEEP_IT}`,
+        ({ id, url, events, secret }) =>
+          `${facts({ id, url, events: events.join(','), secret })}\n\n${KEEP_IT}`,
       ),
     );
   withEnvironmentOptions(program.command('webhook:list'))
@@ -58,12 +65,16 @@ export function addWebhookCommands(program: Command, cli: CliContext): void {
       printing(
         cli,
         (options: EnvironmentOptions) =>
-          withWebhooks(cli, options, ({ scope, endpoints }) => endpoints.list(scope)),
+          withWebhooks(
+            cli,
+            options,
+            async ({ scope, endpoints }) => (await endpoints.list(scope, { size: ENDPOINTS_AT_ONCE })).items,
+          ),
         (found) => {
-          const rows = found.map(({ id, status, disabledReason, eventTypes, url, description }) => [
+          const rows = found.map(({ id, status, disabledReason, events, url, description }) => [
             id,
             disabledReason === null ? status.toLowerCase() : `${status.toLowerCase()}: ${disabledReason}`,
-            eventTypes.length === 0 ? 'all' : eventTypes.join(','),
+            events.join(','),
             url,
             description ?? '',
           ]);
@@ -74,9 +85,9 @@ export function addWebhookCommands(program: Command, cli: CliContext): void {
   withEndpointOptions(program.command('webhook:set'))
     .description('change, disable or enable a webhook endpoint')
     .option('--url <url>', 'where to post')
-    .option('--events <events>', 'which events, with commas between them, or all')
+    .option('--events <events>', 'which events, with commas between them, such as email.*, or all')
     .option('--description <text>', 'what it is for')
-    .addOption(new Option('--status <status>', 'enable or disable it').choices(['enabled', 'disabled']))
+    .option('--status <status>', 'enabled or disabled')
     .action(
       printing(
         cli,
@@ -91,7 +102,7 @@ export function addWebhookCommands(program: Command, cli: CliContext): void {
       printing(
         cli,
         async ({ id, overlapHours, ...options }: EndpointOptions & { readonly overlapHours: number }) => {
-          const secret = await withWebhooks(cli, options, ({ scope, endpoints }) =>
+          const { secret } = await withWebhooks(cli, options, ({ scope, endpoints }) =>
             endpoints.rotateSecret(scope, id, overlapHours),
           );
           return { id, secret, overlapHours };
@@ -112,6 +123,17 @@ export function addWebhookCommands(program: Command, cli: CliContext): void {
         ({ id }) => `Removed endpoint ${id}.`,
       ),
     );
+  withEndpointOptions(program.command('webhook:test'))
+    .description('post a signed test to a webhook endpoint and show its answer')
+    .action(
+      printing(
+        cli,
+        ({ id, ...options }: EndpointOptions) =>
+          withWebhooks(cli, options, ({ scope, endpoints }) => endpoints.test(scope, id)),
+        ({ status, error, durationMs, body }) =>
+          `${error ?? `HTTP ${status}`} after ${durationMs} ms\n${body ?? ''}`.trim(),
+      ),
+    );
   withEndpointOptions(program.command('webhook:log'))
     .description('list the deliveries to a webhook endpoint, newest first')
     .option('--limit <rows>', 'how many', integer(1, 9_999), 50)
@@ -119,12 +141,16 @@ export function addWebhookCommands(program: Command, cli: CliContext): void {
       printing(
         cli,
         ({ id, limit, ...options }: EndpointOptions & { readonly limit: number }) =>
-          withWebhooks(cli, options, ({ scope, log }) => log.newest(scope, id, limit)),
+          withWebhooks(
+            cli,
+            options,
+            async ({ scope, log }) => (await log.deliveries(scope, id, { size: limit })).items,
+          ),
         (rows) => table(DELIVERIES, rows.map(cells), 'It was told nothing yet.'),
       ),
     );
   withEnvironmentOptions(program.command('webhook:replay'))
-    .description('replay one delivery, or the failed deliveries of an endpoint since a time')
+    .description('replay one delivery, or the events that an endpoint did not take since a time')
     .option('--delivery <id>', 'the delivery to replay')
     .option('--id <id>', 'the endpoint; with --since')
     .option('--since <time>', 'ISO 8601, e.g. 2026-03-01T00:00:00Z', moment)
@@ -132,12 +158,7 @@ export function addWebhookCommands(program: Command, cli: CliContext): void {
     .action(
       printing(
         cli,
-        async (options: ReplayOptions) => {
-          const which = replayOf(options);
-          return {
-            replayed: await withWebhooks(cli, options, ({ scope, log }) => log.replay(scope, which)),
-          };
-        },
+        async (options: ReplayOptions) => ({ replayed: await replay(cli, options) }),
         ({ replayed }) => `${replayed} will be told again.`,
       ),
     );
@@ -163,24 +184,22 @@ async function withWebhooks<T>(
 }
 
 async function create(cli: CliContext, { url, description, events, ...options }: NewEndpoint) {
-  const eventTypes = eventTypesOf(events);
-  const made = await withWebhooks(cli, options, ({ scope, endpoints }) =>
+  const patterns = await eventsIn(events);
+  return withWebhooks(cli, options, ({ scope, endpoints }) =>
     namingOptions(OPTIONS, () =>
-      endpoints.create(scope, { url, description: description ?? null, eventTypes }),
+      endpoints.create(scope, { url, description: description ?? null, events: patterns }),
     ),
   );
-  return { ...made, url, eventTypes };
 }
 
 async function change(cli: CliContext, options: EndpointChange) {
-  const { id, url, events, description, status } = options;
+  const { ENDPOINT_STATUSES } = await import('#webhooks');
+  const { id, url, events, description } = options;
   const patch = {
-    ...(url !== undefined && { url }),
-    ...(events !== undefined && { eventTypes: eventTypesOf(events) }),
-    ...(description !== undefined && { description }),
-    ...(status !== undefined && {
-      status: status === 'enabled' ? ('ENABLED' as const) : ('DISABLED' as const),
-    }),
+    url,
+    description,
+    status: oneOf(ENDPOINT_STATUSES, '--status', options.status),
+    events: events === undefined ? undefined : await eventsIn(events),
   };
   await withWebhooks(cli, options, ({ scope, endpoints }) =>
     namingOptions(OPTIONS, () => endpoints.change(scope, id, patch)),
@@ -188,25 +207,42 @@ async function change(cli: CliContext, options: EndpointChange) {
   return { id };
 }
 
-/** An empty list stands for all events. */
-function eventTypesOf(text: string): readonly PublishedEventType[] {
+async function eventsIn(text: string): Promise<readonly EventPattern[]> {
+  const { EVENT_PATTERNS } = await import('#webhooks');
   const words = { option: '--events', one: 'an event', many: 'events' };
-  return namesIn(text, PUBLISHED_EVENT_TYPES, words) ?? [];
+  return namesIn(text, EVENT_PATTERNS, words) ?? ['*'];
 }
 
-function replayOf({ delivery, id, since, all }: ReplayOptions) {
-  if (delivery !== undefined && id === undefined) return { deliveryId: delivery };
-  if (delivery === undefined && id !== undefined && since !== undefined)
-    return { endpointId: id, since, state: all === true ? ('ALL' as const) : ('FAILED' as const) };
-  throw new UsageError('Name --delivery, or --id and --since.');
+/** Number of deliveries that are made once more. */
+async function replay(
+  cli: CliContext,
+  { delivery, id, since, all, ...options }: ReplayOptions,
+): Promise<number> {
+  if (delivery !== undefined && id === undefined)
+    return withWebhooks(cli, options, async ({ scope, log }) => {
+      await log.replayOne(scope, delivery);
+      return 1;
+    });
+  if (delivery !== undefined || id === undefined || since === undefined)
+    throw new UsageError('Name --delivery, or --id and --since.');
+  return withWebhooks(cli, options, async ({ scope, log }) => {
+    for (let count = 0; ;) {
+      const { replayed, hasMore } = await log.replay(scope, id, {
+        since,
+        state: all === true ? 'ALL' : 'FAILED',
+      });
+      count += replayed;
+      if (!hasMore) return count;
+    }
+  });
 }
 
-function cells(row: WebhookLogRow): string[] {
+function cells(row: WebhookDelivery): string[] {
   const answer = row.lastError ?? (row.lastStatus === null ? '' : `HTTP ${row.lastStatus}`);
   return [
     row.id,
     row.createdAt.toISOString(),
-    row.type,
+    row.event,
     row.state.toLowerCase(),
     String(row.attempts),
     answer,

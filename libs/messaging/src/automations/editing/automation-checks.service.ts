@@ -313,7 +313,7 @@ export class AutomationChecksService {
       if (!isOf(node, 'webhook') || signal.aborted) continue;
       const path = `nodes[${place}].config`;
       const config = readConfig(node, path, new GraphFaults());
-      const fault = config && (await this.http.hostFault(config.url, { signal }));
+      const fault = config && (await this.http.hostFault(config.url, signal));
       if (fault !== null) faults.add(`${path}.url`, fault);
     }
   }
