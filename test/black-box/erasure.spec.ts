@@ -28,7 +28,7 @@ describe('a person of whom much is known', () => {
       [project.live.tenantId],
     );
     projectName = `${tenant?.tenant_key}/${project.projectKey}`;
-    receiver = await WebhookReceiver.open();
+    receiver = await WebhookReceiver.ofEvents();
     receiver.answer = ({ body }) => {
       receiver.says = body;
       return 500;

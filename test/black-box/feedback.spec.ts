@@ -142,7 +142,7 @@ async function importOne(email: string): Promise<void> {
 
 /** Hears of what becomes of the project's live mail. */
 async function listener(): Promise<WebhookReceiver> {
-  const receiver = await WebhookReceiver.open();
+  const receiver = await WebhookReceiver.ofEvents();
   const which = ['--project', project.name, '--env', 'live', '--url', receiver.url];
   await runCliForJson(system.variables, [
     'webhook:create',

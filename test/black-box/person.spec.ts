@@ -89,7 +89,7 @@ describe('a person who was written to', () => {
       [project.live.tenantId],
     );
     environment = ['--project', `${tenant?.tenant_key}/${project.projectKey}`, '--env', 'test'];
-    receiver = await WebhookReceiver.open();
+    receiver = await WebhookReceiver.ofEvents();
     await runCliForJson(system.variables, ['webhook:create', ...environment, '--url', receiver.url]);
     await receiver.untilTold('suppression.removed', async (email) => {
       await client.post('/suppressions', { email });

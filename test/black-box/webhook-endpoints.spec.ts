@@ -37,7 +37,7 @@ describe('webhook endpoints', () => {
   beforeEach(async () => {
     project = await system.project();
     client = await project.client('TEST');
-    receiver = await WebhookReceiver.open();
+    receiver = await WebhookReceiver.ofEvents();
   });
 
   afterEach(() => receiver?.close());

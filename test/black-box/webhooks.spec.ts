@@ -25,7 +25,7 @@ describe('a program that listens to a project', () => {
 
   beforeAll(async () => {
     system = await sharedSystem();
-    receiver = await WebhookReceiver.open();
+    receiver = await WebhookReceiver.ofEvents();
     project = await system.project();
     client = await project.client('TEST');
     const which = ['--project', project.name, '--env', 'test'];

@@ -17,6 +17,8 @@ import {
   MailwrightError,
   PROBLEM_SLUGS,
   verifyWebhook,
+  type WebhookEvent,
+  type WebhookEventType,
   WebhookVerificationError,
 } from '#sdk';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
@@ -322,6 +324,29 @@ describe('a webhook', () => {
     const event = await verifyWebhook({ secret, headers: signed(), body });
     expect(event).toMatchObject({ type: 'consent.confirmed', data: { email: 'ada@example.com' } });
     await verifyWebhook({ secret: ['whsec_AAAA', secret], headers: new Headers(signed()), body });
+  });
+
+  it('has the type that its name says, to the compiler', async () => {
+    const event: WebhookEvent = await verifyWebhook({ secret, headers: signed(), body });
+    switch (event.type) {
+      case 'consent.confirmed':
+        expect(event.data.email satisfies string).toBe('ada@example.com');
+        // @ts-expect-error: only mails have one
+        expect(event.data.deliveryId).toBeUndefined();
+        break;
+      case 'email.clicked':
+        throw new Error(
+          `${event.data.url satisfies string | null} of ${event.data.deliveryId satisfies string}`,
+        );
+      case 'import.completed':
+        throw new Error(`${event.data.counts.total satisfies number}`);
+      default:
+        throw new Error(event.type satisfies WebhookEventType);
+    }
+    const one = event as unknown as WebhookEvent<'email.clicked'>;
+    expect(one.data.linkNumber satisfies number | null | undefined).toBeUndefined();
+    // @ts-expect-error: there is no such event
+    expect(event.type === 'email.seen').toBe(false);
   });
 
   it('is refused when it was changed, is old, or carries no signature', async () => {

@@ -70,12 +70,12 @@ describe('The api', () => {
 
   const get = (path: string, headers: Record<string, string> = {}) => fetch(`${api.url}${path}`, { headers });
 
-  it('documents each of its operations, and leaves nothing open by mistake', () => {
-    expect(faultsOfRoutes(api.app, api.app.get(ApiDocument).get(), PUBLIC_ROUTES)).toEqual([]);
+  it('documents each of its operations, and leaves nothing open by mistake', async () => {
+    expect(faultsOfRoutes(api.app, await api.app.get(ApiDocument).get(), PUBLIC_ROUTES)).toEqual([]);
   });
 
   it('refuses every operation without a key', async () => {
-    for (const [path, methods] of Object.entries(api.app.get(ApiDocument).get().paths)) {
+    for (const [path, methods] of Object.entries((await api.app.get(ApiDocument).get()).paths)) {
       for (const method of Object.keys(methods)) {
         const answer = await fetch(`${api.url}${path.replaceAll(/\{\w+\}/g, 'x')}`, {
           method: method.toUpperCase(),
@@ -92,8 +92,8 @@ describe('The api', () => {
     expect(document.servers).toEqual([{ url: `http://localhost:${api.port}` }]);
   });
 
-  it('resolves every reference of its document', () => {
-    const document = api.app.get(ApiDocument).get();
+  it('resolves every reference of its document', async () => {
+    const document = await api.app.get(ApiDocument).get();
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
       ([, path = '']) => path,
     );

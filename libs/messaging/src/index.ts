@@ -47,6 +47,7 @@ export { CampaignExpansionService } from './sending/engine/campaign-expansion.se
 export { DeliveriesQuery, type DeliveryFilters, type DeliveryRow } from './sending/deliveries.query.js';
 export { DELIVERY_STATES, type DeliveryKind, type MailLinks } from './deliveries/delivery.js';
 export { DeliveryEngineService } from './sending/engine/delivery-engine.service.js';
+export { AGENT_KINDS } from './engagement/classification.js';
 export { DeliveryActivityQuery } from './engagement/delivery-activity.query.js';
 export { OptInMailQueue, OptInMailsModule } from './sending/mails/opt-in-mails.service.js';
 export {

@@ -2603,7 +2603,708 @@ export interface paths {
     trace?: never;
   };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+  'subscriber.created': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A client, a page or an operator created a subscriber
+     * @description A client, a page or an operator created a subscriber. Where the person was erased before it is posted, `data` has `subscriberId` alone.
+     */
+    post: operations['onSubscriberCreated'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'subscriber.updated': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Fields or the address of a subscriber changed
+     * @description Fields or the address of a subscriber changed. Where the person was erased before it is posted, `data` has `subscriberId` alone.
+     */
+    post: operations['onSubscriberUpdated'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'subscriber.deleted': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A subscriber was erased
+     * @description A subscriber was erased.
+     */
+    post: operations['onSubscriberDeleted'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'consent.granted': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Consent to a topic was given, by single opt-in
+     * @description Consent to a topic was given, by single opt-in. Where the person was erased before it is posted, `data` has `subscriberId` alone.
+     */
+    post: operations['onConsentGranted'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'consent.pending': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Consent to a topic waits for its confirmation
+     * @description Consent to a topic waits for its confirmation. Where the person was erased before it is posted, `data` has `subscriberId` alone.
+     */
+    post: operations['onConsentPending'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'consent.confirmed': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Consent to a topic was confirmed
+     * @description Consent to a topic was confirmed. Where the person was erased before it is posted, `data` has `subscriberId` alone.
+     */
+    post: operations['onConsentConfirmed'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'consent.revoked': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Consent to a topic was taken back
+     * @description Consent to a topic was taken back. Where the person was erased before it is posted, `data` has `subscriberId` alone.
+     */
+    post: operations['onConsentRevoked'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'suppression.added': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * An address was suppressed, or is so for more mail than before
+     * @description An address was suppressed, or is so for more mail than before. Where the person was erased before it is posted, `data` has `subscriberId` alone.
+     */
+    post: operations['onSuppressionAdded'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'suppression.removed': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * An address may get mail again
+     * @description An address may get mail again. Where the person was erased before it is posted, `data` has `subscriberId` alone.
+     */
+    post: operations['onSuppressionRemoved'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'campaign.scheduled': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A campaign was scheduled
+     * @description A campaign was scheduled.
+     */
+    post: operations['onCampaignScheduled'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'campaign.queued': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A campaign is being sent
+     * @description A campaign is being sent.
+     */
+    post: operations['onCampaignQueued'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'campaign.sent': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A campaign was sent
+     * @description A campaign was sent.
+     */
+    post: operations['onCampaignSent'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'campaign.failed': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A campaign could not be sent
+     * @description A campaign could not be sent.
+     */
+    post: operations['onCampaignFailed'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'email.sent': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * The relay, or the next mail server, accepted a mail
+     * @description The relay, or the next mail server, accepted a mail. Where the person was erased before it is posted, `data` has `subscriberId` alone.
+     */
+    post: operations['onEmailSent'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'email.delivered': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * The relay’s provider says that a mail arrived
+     * @description The relay’s provider says that a mail arrived. Where the person was erased before it is posted, `data` has `subscriberId` alone.
+     */
+    post: operations['onEmailDelivered'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'email.failed': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A mail was given up for another reason than its address
+     * @description A mail was given up for another reason than its address. Where the person was erased before it is posted, `data` has `subscriberId` alone.
+     */
+    post: operations['onEmailFailed'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'email.bounced': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A mail was refused for its address, or came back
+     * @description A mail was refused for its address, or came back. Where the person was erased before it is posted, `data` has `subscriberId` alone.
+     */
+    post: operations['onEmailBounced'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'email.complained': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A reader reported a mail as spam
+     * @description A reader reported a mail as spam. Where the person was erased before it is posted, `data` has `subscriberId` alone.
+     */
+    post: operations['onEmailComplained'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'email.opened': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A person opened a mail
+     * @description A person opened a mail. Where the person was erased before it is posted, `data` has `subscriberId` alone.
+     */
+    post: operations['onEmailOpened'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'email.clicked': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A person followed a link of a mail
+     * @description A person followed a link of a mail. Where the person was erased before it is posted, `data` has `subscriberId` alone.
+     */
+    post: operations['onEmailClicked'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'email.unsubscribed': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A reader unsubscribed through a mail
+     * @description A reader unsubscribed through a mail. Where the person was erased before it is posted, `data` has `subscriberId` alone.
+     */
+    post: operations['onEmailUnsubscribed'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'message.sent': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * The relay, or the next mail server, accepted a message
+     * @description The relay, or the next mail server, accepted a message. Where the person was erased before it is posted, `data` has `subscriberId` or `messageId` alone.
+     */
+    post: operations['onMessageSent'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'message.delivered': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * The relay’s provider says that a message arrived
+     * @description The relay’s provider says that a message arrived. Where the person was erased before it is posted, `data` has `subscriberId` or `messageId` alone.
+     */
+    post: operations['onMessageDelivered'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'message.bounced': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A message was refused for its address, or came back
+     * @description A message was refused for its address, or came back. Where the person was erased before it is posted, `data` has `subscriberId` or `messageId` alone.
+     */
+    post: operations['onMessageBounced'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'message.complained': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A message was reported as spam
+     * @description A message was reported as spam. Where the person was erased before it is posted, `data` has `subscriberId` or `messageId` alone.
+     */
+    post: operations['onMessageComplained'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'message.opened': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A person opened a message
+     * @description A person opened a message. Where the person was erased before it is posted, `data` has `subscriberId` or `messageId` alone.
+     */
+    post: operations['onMessageOpened'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'message.clicked': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A person followed a link of a message
+     * @description A person followed a link of a message. Where the person was erased before it is posted, `data` has `subscriberId` or `messageId` alone.
+     */
+    post: operations['onMessageClicked'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'message.failed': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A message was given up, or too late
+     * @description A message was given up, or too late. Where the person was erased before it is posted, `data` has `subscriberId` or `messageId` alone.
+     */
+    post: operations['onMessageFailed'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'message.suppressed': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * The address of a message got no mail any more when it was to be sent
+     * @description The address of a message got no mail any more when it was to be sent. Where the person was erased before it is posted, `data` has `subscriberId` or `messageId` alone.
+     */
+    post: operations['onMessageSuppressed'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'domain.verified': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * The records of the sending domain were found
+     * @description The records of the sending domain were found.
+     */
+    post: operations['onDomainVerified'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'domain.failed': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * The records of the sending domain were not found in time
+     * @description The records of the sending domain were not found in time.
+     */
+    post: operations['onDomainFailed'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'import.completed': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * An import ended
+     * @description An import ended.
+     */
+    post: operations['onImportCompleted'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'credits.depleted': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * The last AI credit was used
+     * @description The last AI credit was used.
+     */
+    post: operations['onCreditsDepleted'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'automation.completed': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * A person came to the end of an automation
+     * @description A person came to the end of an automation. Where the person was erased before it is posted, `data` has `subscriberId` alone.
+     */
+    post: operations['onAutomationCompleted'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'webhook.test': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Somebody tests the endpoint
+     * @description Somebody tests the endpoint.
+     */
+    post: operations['onWebhookTest'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+}
 export interface components {
   schemas: {
     ApiKeyPage: {
@@ -7217,6 +7918,1025 @@ export interface components {
       usedByCount?: number;
       /** @description The id of the request in the log. */
       requestId: string;
+    };
+    SubscriberCreatedEvent: {
+      /** @constant */
+      type: 'subscriber.created';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['SubscriberEventData'];
+    };
+    SubscriberEventData: {
+      /** Format: uuid */
+      id: string;
+      subscriberKey: string | null;
+      email: string;
+      externalId: string | null;
+      firstName: string | null;
+      lastName: string | null;
+      phone: string | null;
+      locale: string | null;
+      timeZone: string | null;
+      /** @enum {string} */
+      status: 'SUPPRESSED' | 'COMPLAINED' | 'BOUNCED' | 'ACTIVE' | 'PENDING_CONFIRMATION' | 'UNSUBSCRIBED';
+      source: ('API' | 'IMPORT' | 'FORM' | 'MANUAL') | null;
+      customFields: {
+        [key: string]: unknown;
+      };
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+      /**
+       * Format: date-time
+       * @description ISO 8601 in UTC.
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @description ISO 8601 in UTC.
+       */
+      updatedAt: string;
+    };
+    SubscriberUpdatedEvent: {
+      /** @constant */
+      type: 'subscriber.updated';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['SubscriberEventData'];
+    };
+    SubscriberDeletedEvent: {
+      /** @constant */
+      type: 'subscriber.deleted';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['SubscriberDeletedEventData'];
+    };
+    SubscriberDeletedEventData: {
+      /** Format: uuid */
+      id: string;
+    };
+    ConsentGrantedEvent: {
+      /** @constant */
+      type: 'consent.granted';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['ConsentEventData'];
+    };
+    ConsentEventData: {
+      /** Format: uuid */
+      subscriberId: string;
+      email: string;
+      topicKey: string;
+      /** @description Strings of yours by key, as they were when it happened. */
+      topicMetadata: {
+        [key: string]: string;
+      };
+      /** @enum {string} */
+      status: 'PENDING_CONFIRMATION' | 'SUBSCRIBED' | 'UNSUBSCRIBED' | 'EXPIRED';
+      grantedAt: string | null;
+      confirmedAt: string | null;
+      revokedAt: string | null;
+    };
+    ConsentPendingEvent: {
+      /** @constant */
+      type: 'consent.pending';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['ConsentEventData'];
+    };
+    ConsentConfirmedEvent: {
+      /** @constant */
+      type: 'consent.confirmed';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['ConsentEventData'];
+    };
+    ConsentRevokedEvent: {
+      /** @constant */
+      type: 'consent.revoked';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['ConsentEventData'];
+    };
+    SuppressionAddedEvent: {
+      /** @constant */
+      type: 'suppression.added';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['SuppressionEventData'];
+    };
+    SuppressionEventData: {
+      email: string;
+      /** @enum {string} */
+      reason: 'GLOBAL_UNSUBSCRIBE' | 'SPAM_COMPLAINT' | 'HARD_BOUNCE' | 'BLOCKED';
+      /**
+       * @description The mail that is barred.
+       * @enum {string}
+       */
+      streams: 'ALL' | 'MARKETING';
+      /**
+       * Format: date-time
+       * @description ISO 8601 in UTC.
+       */
+      suppressedAt: string;
+    };
+    SuppressionRemovedEvent: {
+      /** @constant */
+      type: 'suppression.removed';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['SuppressionRemovedEventData'];
+    };
+    SuppressionRemovedEventData: {
+      email: string;
+    };
+    CampaignScheduledEvent: {
+      /** @constant */
+      type: 'campaign.scheduled';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['CampaignEventData'];
+    };
+    CampaignEventData: {
+      /** Format: uuid */
+      id: string;
+      campaignKey: string;
+      name: string;
+      subject: string;
+      /** @enum {string} */
+      status:
+        | 'DRAFT'
+        | 'SCHEDULED'
+        | 'QUEUED_FOR_SENDING'
+        | 'SENDING'
+        | 'PAUSED'
+        | 'SENT'
+        | 'CANCELLED'
+        | 'FAILED'
+        | 'ARCHIVED';
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+      estimatedRecipientCount: number | null;
+      scheduledAt: string | null;
+      scheduledAtLocal: string | null;
+      completedAt: string | null;
+    };
+    CampaignQueuedEvent: {
+      /** @constant */
+      type: 'campaign.queued';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['CampaignEventData'];
+    };
+    CampaignSentEvent: {
+      /** @constant */
+      type: 'campaign.sent';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['CampaignEventData'];
+    };
+    CampaignFailedEvent: {
+      /** @constant */
+      type: 'campaign.failed';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['CampaignFailedEventData'];
+    };
+    CampaignFailedEventData: {
+      /** Format: uuid */
+      id: string;
+      campaignKey: string;
+      name: string;
+      subject: string;
+      /** @enum {string} */
+      status:
+        | 'DRAFT'
+        | 'SCHEDULED'
+        | 'QUEUED_FOR_SENDING'
+        | 'SENDING'
+        | 'PAUSED'
+        | 'SENT'
+        | 'CANCELLED'
+        | 'FAILED'
+        | 'ARCHIVED';
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+      estimatedRecipientCount: number | null;
+      scheduledAt: string | null;
+      scheduledAtLocal: string | null;
+      completedAt: string | null;
+      failureReason?: string;
+    };
+    EmailSentEvent: {
+      /** @constant */
+      type: 'email.sent';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['EmailSentEventData'];
+    };
+    EmailSentEventData: {
+      /** Format: uuid */
+      deliveryId: string;
+      /** @enum {string} */
+      kind: 'CAMPAIGN' | 'AUTOMATION';
+      email: string;
+      subscriberId: string | null;
+      campaignId: string | null;
+      campaignKey: string | null;
+      automationKey: string | null;
+      /** @description The step of the automation that sent it. */
+      nodeId: string | null;
+      /** @description The `Message-ID` of the mail. */
+      messageId: string;
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+      sentAt: string | null;
+      /** @description The relay that took it; null: the default one. */
+      relayKey: string | null;
+    };
+    EmailDeliveredEvent: {
+      /** @constant */
+      type: 'email.delivered';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['EmailSentEventData'];
+    };
+    EmailFailedEvent: {
+      /** @constant */
+      type: 'email.failed';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['EmailFailedEventData'];
+    };
+    EmailFailedEventData: {
+      /** Format: uuid */
+      deliveryId: string;
+      /** @enum {string} */
+      kind: 'CAMPAIGN' | 'AUTOMATION';
+      email: string;
+      subscriberId: string | null;
+      campaignId: string | null;
+      campaignKey: string | null;
+      automationKey: string | null;
+      /** @description The step of the automation that sent it. */
+      nodeId: string | null;
+      /** @description The `Message-ID` of the mail. */
+      messageId: string;
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+      reason: string | null;
+      /** @description The reply of the next hop. */
+      detail: string | null;
+    };
+    EmailBouncedEvent: {
+      /** @constant */
+      type: 'email.bounced';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['EmailBouncedEventData'];
+    };
+    EmailBouncedEventData: {
+      /** Format: uuid */
+      deliveryId: string;
+      /** @enum {string} */
+      kind: 'CAMPAIGN' | 'AUTOMATION';
+      email: string;
+      subscriberId: string | null;
+      campaignId: string | null;
+      campaignKey: string | null;
+      automationKey: string | null;
+      /** @description The step of the automation that sent it. */
+      nodeId: string | null;
+      /** @description The `Message-ID` of the mail. */
+      messageId: string;
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+      /**
+       * @description See the guide on bounces.
+       * @enum {string}
+       */
+      bounceClass: 'hard' | 'mailbox' | 'policy' | 'sender' | 'content' | 'network' | 'unknown';
+      /** @description The reply of the next hop. */
+      detail: string | null;
+    };
+    EmailComplainedEvent: {
+      /** @constant */
+      type: 'email.complained';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['EmailEventData'];
+    };
+    EmailEventData: {
+      /** Format: uuid */
+      deliveryId: string;
+      /** @enum {string} */
+      kind: 'CAMPAIGN' | 'AUTOMATION';
+      email: string;
+      subscriberId: string | null;
+      campaignId: string | null;
+      campaignKey: string | null;
+      automationKey: string | null;
+      /** @description The step of the automation that sent it. */
+      nodeId: string | null;
+      /** @description The `Message-ID` of the mail. */
+      messageId: string;
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+    };
+    EmailOpenedEvent: {
+      /** @constant */
+      type: 'email.opened';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['EmailOpenedEventData'];
+    };
+    EmailOpenedEventData: {
+      /** Format: uuid */
+      deliveryId: string;
+      /** @enum {string} */
+      kind: 'CAMPAIGN' | 'AUTOMATION';
+      email: string;
+      subscriberId: string | null;
+      campaignId: string | null;
+      campaignKey: string | null;
+      automationKey: string | null;
+      /** @description The step of the automation that sent it. */
+      nodeId: string | null;
+      /** @description The `Message-ID` of the mail. */
+      messageId: string;
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+      /**
+       * Format: date-time
+       * @description ISO 8601 in UTC.
+       */
+      at: string;
+      /**
+       * @description The kind of program.
+       * @enum {string}
+       */
+      agent: 'apple' | 'android' | 'outlook' | 'desktop' | 'proxy' | 'scanner' | 'simulator' | 'other';
+    };
+    EmailClickedEvent: {
+      /** @constant */
+      type: 'email.clicked';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['EmailClickedEventData'];
+    };
+    EmailClickedEventData: {
+      /** Format: uuid */
+      deliveryId: string;
+      /** @enum {string} */
+      kind: 'CAMPAIGN' | 'AUTOMATION';
+      email: string;
+      subscriberId: string | null;
+      campaignId: string | null;
+      campaignKey: string | null;
+      automationKey: string | null;
+      /** @description The step of the automation that sent it. */
+      nodeId: string | null;
+      /** @description The `Message-ID` of the mail. */
+      messageId: string;
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+      /**
+       * Format: date-time
+       * @description ISO 8601 in UTC.
+       */
+      at: string;
+      /**
+       * @description The kind of program.
+       * @enum {string}
+       */
+      agent: 'apple' | 'android' | 'outlook' | 'desktop' | 'proxy' | 'scanner' | 'simulator' | 'other';
+      url: string | null;
+      /** @description The number of the link in its mail. */
+      linkNumber: number | null;
+      /**
+       * @deprecated
+       * @description The same as `linkNumber`.
+       */
+      link: number | null;
+    };
+    EmailUnsubscribedEvent: {
+      /** @constant */
+      type: 'email.unsubscribed';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['EmailEventData'];
+    };
+    MessageSentEvent: {
+      /** @constant */
+      type: 'message.sent';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['MessageSentEventData'];
+    };
+    MessageSentEventData: {
+      /**
+       * Format: uuid
+       * @description The `id` of the message.
+       */
+      messageId: string;
+      /** @description null: the person was erased. */
+      to: string | null;
+      /** @description null: the person is no subscriber. */
+      subscriberId: string | null;
+      topicKey: string | null;
+      tags: string[];
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+      sentAt: string | null;
+      /** @description The relay that took it; null: the default one. */
+      relayKey: string | null;
+    };
+    MessageDeliveredEvent: {
+      /** @constant */
+      type: 'message.delivered';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['MessageSentEventData'];
+    };
+    MessageBouncedEvent: {
+      /** @constant */
+      type: 'message.bounced';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['MessageBouncedEventData'];
+    };
+    MessageBouncedEventData: {
+      /**
+       * Format: uuid
+       * @description The `id` of the message.
+       */
+      messageId: string;
+      /** @description null: the person was erased. */
+      to: string | null;
+      /** @description null: the person is no subscriber. */
+      subscriberId: string | null;
+      topicKey: string | null;
+      tags: string[];
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+      /**
+       * @description See the guide on bounces.
+       * @enum {string}
+       */
+      bounceClass: 'hard' | 'mailbox' | 'policy' | 'sender' | 'content' | 'network' | 'unknown';
+      /** @description The reply of the next hop. */
+      detail: string | null;
+    };
+    MessageComplainedEvent: {
+      /** @constant */
+      type: 'message.complained';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['MessageComplainedEventData'];
+    };
+    MessageComplainedEventData: {
+      /**
+       * Format: uuid
+       * @description The `id` of the message.
+       */
+      messageId: string;
+      /** @description null: the person was erased. */
+      to: string | null;
+      /** @description null: the person is no subscriber. */
+      subscriberId: string | null;
+      topicKey: string | null;
+      tags: string[];
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+      /** @description The relay that took it; null: the default one. */
+      relayKey: string | null;
+    };
+    MessageOpenedEvent: {
+      /** @constant */
+      type: 'message.opened';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['MessageOpenedEventData'];
+    };
+    MessageOpenedEventData: {
+      /**
+       * Format: uuid
+       * @description The `id` of the message.
+       */
+      messageId: string;
+      /** @description null: the person was erased. */
+      to: string | null;
+      /** @description null: the person is no subscriber. */
+      subscriberId: string | null;
+      topicKey: string | null;
+      tags: string[];
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+      /**
+       * Format: date-time
+       * @description ISO 8601 in UTC.
+       */
+      at: string;
+      /**
+       * @description The kind of program.
+       * @enum {string}
+       */
+      agent: 'apple' | 'android' | 'outlook' | 'desktop' | 'proxy' | 'scanner' | 'simulator' | 'other';
+    };
+    MessageClickedEvent: {
+      /** @constant */
+      type: 'message.clicked';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['MessageClickedEventData'];
+    };
+    MessageClickedEventData: {
+      /**
+       * Format: uuid
+       * @description The `id` of the message.
+       */
+      messageId: string;
+      /** @description null: the person was erased. */
+      to: string | null;
+      /** @description null: the person is no subscriber. */
+      subscriberId: string | null;
+      topicKey: string | null;
+      tags: string[];
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+      /**
+       * Format: date-time
+       * @description ISO 8601 in UTC.
+       */
+      at: string;
+      /**
+       * @description The kind of program.
+       * @enum {string}
+       */
+      agent: 'apple' | 'android' | 'outlook' | 'desktop' | 'proxy' | 'scanner' | 'simulator' | 'other';
+      url: string | null;
+      /** @description The number of the link in its mail. */
+      linkNumber: number | null;
+    };
+    MessageFailedEvent: {
+      /** @constant */
+      type: 'message.failed';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['MessageFailedEventData'];
+    };
+    MessageFailedEventData: {
+      /**
+       * Format: uuid
+       * @description The `id` of the message.
+       */
+      messageId: string;
+      /** @description null: the person was erased. */
+      to: string | null;
+      /** @description null: the person is no subscriber. */
+      subscriberId: string | null;
+      topicKey: string | null;
+      tags: string[];
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+      reason: string | null;
+      /** @description The reply of the next hop. */
+      detail: string | null;
+    };
+    MessageSuppressedEvent: {
+      /** @constant */
+      type: 'message.suppressed';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['MessageSuppressedEventData'];
+    };
+    MessageSuppressedEventData: {
+      /**
+       * Format: uuid
+       * @description The `id` of the message.
+       */
+      messageId: string;
+      /** @description null: the person was erased. */
+      to: string | null;
+      /** @description null: the person is no subscriber. */
+      subscriberId: string | null;
+      topicKey: string | null;
+      tags: string[];
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+      reason: string | null;
+    };
+    DomainVerifiedEvent: {
+      /** @constant */
+      type: 'domain.verified';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['DomainEventData'];
+    };
+    DomainEventData: {
+      domainName: string;
+      /** @enum {string} */
+      status:
+        | 'PENDING_VERIFICATION'
+        | 'ACTIVE'
+        | 'VERIFICATION_FAILED'
+        | 'DEGRADED'
+        | 'SUSPENDED'
+        | 'BLOCKED'
+        | 'EXPIRED';
+    };
+    DomainFailedEvent: {
+      /** @constant */
+      type: 'domain.failed';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['DomainEventData'];
+    };
+    ImportCompletedEvent: {
+      /** @constant */
+      type: 'import.completed';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['ImportEventData'];
+    };
+    ImportEventData: {
+      /** Format: uuid */
+      id: string;
+      /** @enum {string} */
+      status: 'QUEUED' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED';
+      counts: {
+        /** Format: int64 */
+        total: number;
+        /** Format: int64 */
+        created: number;
+        /** Format: int64 */
+        updated: number;
+        /** Format: int64 */
+        skipped: number;
+        /** Format: int64 */
+        failed: number;
+      };
+      failureReason: string | null;
+    };
+    CreditsDepletedEvent: {
+      /** @constant */
+      type: 'credits.depleted';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['CreditsEventData'];
+    };
+    CreditsEventData: {
+      /** Format: int64 */
+      balance: number;
+    };
+    AutomationCompletedEvent: {
+      /** @constant */
+      type: 'automation.completed';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['AutomationEventData'];
+    };
+    AutomationEventData: {
+      automationKey: string;
+      /** Format: uuid */
+      automationId: string;
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+      subscriberId: string | null;
+      email: string | null;
+      /** @enum {string} */
+      outcome: 'completed' | 'converted';
+      /**
+       * Format: date-time
+       * @description ISO 8601 in UTC.
+       */
+      enteredAt: string;
+      /**
+       * Format: date-time
+       * @description ISO 8601 in UTC.
+       */
+      completedAt: string;
+    };
+    WebhookTestEvent: {
+      /** @constant */
+      type: 'webhook.test';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /** @constant */
+      sequence: 0;
+      data: components['schemas']['WebhookTestEventData'];
+    };
+    WebhookTestEventData: {
+      /** Format: uuid */
+      endpointId: string;
     };
   };
   responses: {
@@ -24031,6 +25751,1336 @@ export interface operations {
       500: components['responses']['internal-error'];
       /** @description `unavailable`: Not available at the moment. */
       503: components['responses']['unavailable'];
+    };
+  };
+  onSubscriberCreated: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['SubscriberCreatedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onSubscriberUpdated: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['SubscriberUpdatedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onSubscriberDeleted: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['SubscriberDeletedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onConsentGranted: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ConsentGrantedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onConsentPending: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ConsentPendingEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onConsentConfirmed: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ConsentConfirmedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onConsentRevoked: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ConsentRevokedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onSuppressionAdded: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['SuppressionAddedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onSuppressionRemoved: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['SuppressionRemovedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onCampaignScheduled: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['CampaignScheduledEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onCampaignQueued: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['CampaignQueuedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onCampaignSent: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['CampaignSentEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onCampaignFailed: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['CampaignFailedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onEmailSent: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['EmailSentEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onEmailDelivered: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['EmailDeliveredEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onEmailFailed: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['EmailFailedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onEmailBounced: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['EmailBouncedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onEmailComplained: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['EmailComplainedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onEmailOpened: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['EmailOpenedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onEmailClicked: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['EmailClickedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onEmailUnsubscribed: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['EmailUnsubscribedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onMessageSent: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['MessageSentEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onMessageDelivered: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['MessageDeliveredEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onMessageBounced: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['MessageBouncedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onMessageComplained: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['MessageComplainedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onMessageOpened: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['MessageOpenedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onMessageClicked: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['MessageClickedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onMessageFailed: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['MessageFailedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onMessageSuppressed: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['MessageSuppressedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onDomainVerified: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['DomainVerifiedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onDomainFailed: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['DomainFailedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onImportCompleted: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ImportCompletedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onCreditsDepleted: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['CreditsDepletedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onAutomationCompleted: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['AutomationCompletedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onWebhookTest: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['WebhookTestEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
     };
   };
 }

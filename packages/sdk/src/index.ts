@@ -13,6 +13,7 @@ export type { CallOptions, MailwrightOptions, ReadOptions } from './transport.js
 export {
   verifyWebhook,
   type WebhookEvent,
+  type WebhookEventType,
   type WebhookToVerify,
   WebhookVerificationError,
 } from './webhooks.js';

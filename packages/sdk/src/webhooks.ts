@@ -1,12 +1,15 @@
-/** Event of a webhook. */
-export interface WebhookEvent<Data = Record<string, unknown>> {
-  readonly type: string;
-  /** When it happened, ISO 8601. */
-  readonly timestamp: string;
-  /** Its number among the events of the project's environment, which grow by one. */
-  readonly sequence: number;
-  readonly data: Data;
-}
+import type { webhooks } from './api-types.js';
+
+/** Type of an event, as endpoints are told it. An API that is newer than this package may tell others: ignore those. */
+export type WebhookEventType = keyof webhooks;
+
+/**
+ * Event of a webhook, of any type or of the one that is named; `switch (event.type)` tells the compiler what `event.data` is. Of a
+ * person who was erased before the post `data` has nothing but `subscriberId` or `messageId`.
+ */
+export type WebhookEvent<Type extends WebhookEventType = WebhookEventType> = {
+  [Each in Type]: webhooks[Each]['post']['requestBody']['content']['application/json'];
+}[Type];
 
 export interface WebhookToVerify {
   /** `whsec_…`; several while a secret is changed over. */

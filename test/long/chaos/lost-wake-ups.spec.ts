@@ -24,7 +24,7 @@ describe('programs that lose every wake-up', () => {
     await expect(operator.publish('mailwright:wake:mailwright_jobs', '')).rejects.toThrow('NOPERM');
     operator.disconnect();
     system = await startSystem({ REDIS_URL: redis.url, OUTGOING_PRIVATE_ADDRESSES: 'true' });
-    receiver = await WebhookReceiver.open();
+    receiver = await WebhookReceiver.ofEvents();
     project = await system.project();
     client = await project.client('TEST');
     const news = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });

@@ -106,11 +106,11 @@ export class DocsController {
     const pages = entries.map(async ({ name, title }) =>
       passagesOf(title, `/docs/${name}`, await readDocs(`${name}.md`)),
     );
-    return new DocsSearch([...(await Promise.all(pages)).flat(), ...this.#operations()]);
+    return new DocsSearch([...(await Promise.all(pages)).flat(), ...(await this.#operations())]);
   }
 
-  #operations(): Passage[] {
-    return operationsOf(this.document.get()).map(({ path, method, operation }) => ({
+  async #operations(): Promise<Passage[]> {
+    return operationsOf(await this.document.get()).map(({ path, method, operation }) => ({
       address: `/docs/reference#tag/${anchorOf(operation.tags?.[0] ?? '')}/${method.toUpperCase()}${path}`,
       page: 'API reference',
       heading: operation.summary ?? operation.operationId,

@@ -14,7 +14,7 @@ describe('The OpenAPI document', () => {
     api = await startSampleApi(test.url);
     const source = new ApiDocument();
     source.describe(api.app);
-    document = source.get();
+    document = await source.get();
   });
 
   afterAll(async () => {

@@ -21,21 +21,21 @@ The scopes are ${API_SCOPES.map((scope) => `\`${scope}\``).join(', ')}.`;
 @Injectable()
 export class ApiDocument {
   #app: NestFastifyApplication | undefined;
-  #document: OpenApiDocument | undefined;
+  #document: Promise<OpenApiDocument> | undefined;
 
   /** Sets the application to describe. */
   describe(app: NestFastifyApplication): void {
     this.#app = app;
   }
 
-  get(): OpenApiDocument {
+  get(): Promise<OpenApiDocument> {
     if (this.#app === undefined) throw new Error('There is no application to describe yet.');
     this.#document ??= build(this.#app);
     return this.#document;
   }
 }
 
-function build(app: NestFastifyApplication): OpenApiDocument {
+async function build(app: NestFastifyApplication): Promise<OpenApiDocument> {
   const base = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Mailwright API')
@@ -51,7 +51,9 @@ function build(app: NestFastifyApplication): OpenApiDocument {
     onlyIncludeDecoratedEndpoints: true,
     standardSchemaConverter: toOpenApiSchema,
   });
-  return addCommonRules(document as unknown as OpenApiDocument);
+  // Much for an api of which nobody asks for the document.
+  const { addWebhooks } = await import('./webhooks.js');
+  return addWebhooks(addCommonRules(document as unknown as OpenApiDocument), toOpenApiSchema);
 }
 
 type JsonSchema = Record<string, unknown>;
@@ -60,7 +62,7 @@ type JsonSchema = Record<string, unknown>;
 const FORMATS_WITHOUT_PATTERN = new Set(['date-time', 'date', 'uuid']);
 
 /** Converts a zod schema to the JSON schema of OpenAPI 3.1; a schema with a `meta.id` becomes a component. */
-function toOpenApiSchema(
+export function toOpenApiSchema(
   schema: unknown,
   { schemaType }: { readonly schemaType: 'input' | 'output' },
 ): { schema: JsonSchema; components: Record<string, JsonSchema> } | undefined {

@@ -60,10 +60,22 @@ export interface OperationEntry {
   'x-codeSamples'?: { lang: string; label: string; source: string }[];
 }
 
+export interface WebhookEntry {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly parameters: readonly Parameter[];
+  readonly requestBody: { readonly required: true; readonly content: Record<string, MediaType> };
+  readonly responses: Readonly<Record<string, { readonly description: string }>>;
+}
+
 export interface OpenApiDocument {
   openapi: string;
   info: { title: string; version: string; description?: string };
   paths: Record<string, Record<string, OperationEntry>>;
+  /** What is posted to endpoints, by the type of event. */
+  webhooks?: Record<string, { readonly post: WebhookEntry }>;
   components: {
     schemas: Record<string, Schema>;
     headers?: Record<string, unknown>;

@@ -15,15 +15,15 @@ export class ReferenceController {
 
   @Get('openapi.json')
   @Header('content-type', 'application/json')
-  openApi(): string {
-    return JSON.stringify(this.document.get());
+  async openApi(): Promise<string> {
+    return JSON.stringify(await this.document.get());
   }
 
   @Get('docs/reference')
   @Header('content-type', HTML)
   @Header('content-security-policy', SCRIPTED_PAGE_POLICY)
   async reference(): Promise<string> {
-    return referencePage(this.document.get().info.title, (await this.#load()).name);
+    return referencePage((await this.document.get()).info.title, (await this.#load()).name);
   }
 
   @Get('docs/reference/:script')
