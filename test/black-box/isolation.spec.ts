@@ -46,6 +46,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   duplicateTemplate: { body: () => ({}) },
   updateApiKey: { body: () => ({ name: 'Mine' }) },
   rotateApiKey: { body: () => ({}) },
+  createReportLink: { body: () => ({}) },
   updateWebhookEndpoint: { body: () => ({ description: 'Mine' }) },
   rotateWebhookSecret: { body: () => ({}) },
   replayWebhooks: { body: () => ({ since: new Date(0) }) },

@@ -96,6 +96,9 @@ const OPERATIONS: readonly (readonly [operation: string, scope: string | null, s
   ['DELETE /relays/{relayKey}', 'relays:write', '204'],
   ['POST /relays/{relayKey}/check', 'relays:write', '200'],
   ['POST /relays/{relayKey}/rotate-feedback-token', 'relays:write', '200'],
+  ['POST /suppressions/batch', 'suppressions:manage', '200'],
+  ['POST /consents/revoke-batch', 'consents:manage', '200'],
+  ['POST /campaign-reports/{campaignKey}/link', 'reports:read', '200'],
   ['GET /webhook-endpoints', 'webhooks:read', '200'],
   ['POST /webhook-endpoints', 'webhooks:write', '201'],
   ['GET /webhook-endpoints/{id}', 'webhooks:read', '200'],
@@ -199,8 +202,11 @@ describe('the routes', () => {
         const allowed = (answer.headers.get('allow') ?? '')
           .split(', ')
           .filter((method) => method !== 'OPTIONS');
-        // Paths of their own which could be a segment's or template's key, and a message's or API key's id.
-        const general = path.replace('/preview', '/{segmentId}').replace(/\/(?:batch|current)$/, '/{id}');
+        // Paths of their own which could be a segment's or template's key, and a message's or API key's id, and an address.
+        const general = path
+          .replace('/preview', '/{segmentId}')
+          .replace('suppressions/batch', 'suppressions/{email}')
+          .replace(/\/(?:batch|current)$/, '/{id}');
         const templates = [path, general.replace('/validate', '/{templateKey}')];
         const documented = allowed.filter((method) =>
           templates.some((template) => operations.has(`${method === 'HEAD' ? 'GET' : method} ${template}`)),

@@ -1,8 +1,11 @@
 import Negotiator from 'negotiator';
 import { z } from 'zod';
 import { parseSubscriberRef, type SubscriberRef } from '#audience';
-import { emailField } from '#platform/http';
+import type { Config } from '#platform';
+import { emailField, partProblem, readInput } from '#platform/http';
 import {
+  type DomainError,
+  DomainValidationError,
   isTimeZone,
   LOCALE_FAULT,
   type MetadataPatch,
@@ -235,4 +238,76 @@ function metadataFault(key: string, value: unknown): string | null {
 function textFault(text: string): string | null {
   if (!text.isWellFormed()) return 'must contain valid Unicode only';
   return text.includes('\0') ? 'must not contain a NUL character' : null;
+}
+
+/** The problem of a part of a request, `example` a path in its `errors`. */
+export function partProblemView(example: string) {
+  return z.object({
+    type: z.string().meta({ format: 'uri' }),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string().optional(),
+    errors: z
+      .record(z.string(), z.string())
+      .optional()
+      .meta({ description: `Messages by field path, such as \`${example}\`.` }),
+  });
+}
+
+/** The results of a batch, one for each of its parts in order: `shape` of what was done, or the problem of what was not. */
+export function batchResults<Shape extends z.ZodRawShape>(list: string, shape: Shape, id: string) {
+  const problem = partProblemView(`${list}[3].email`).meta({ id: `${id}Problem` });
+  return z
+    .object({
+      results: z
+        .array(
+          z.object({
+            index: z.int().meta({ description: `The place in \`${list}\`, which begins with 0.` }),
+            ...shape,
+            problem: problem.optional().meta({ description: 'Why nothing was done.' }),
+          }),
+        )
+        .meta({ description: 'A result for each, in order.' }),
+    })
+    .meta({ id });
+}
+
+/**
+ * Does a batch of parts that count each for itself: those that do not fit `schema`, and those of which `work` returns an error, have a
+ * problem in their place.
+ */
+export async function eachOf<Schema extends z.ZodType, Done extends object>(
+  {
+    list,
+    parts,
+    schema,
+    config,
+  }: {
+    readonly list: string;
+    readonly parts: readonly unknown[];
+    readonly schema: Schema;
+    readonly config: Pick<Config, 'PUBLIC_URL'>;
+  },
+  work: (valid: readonly z.output<Schema>[]) => Promise<readonly (Done | DomainError)[]>,
+) {
+  const read = parts.map((part, index) => readInput(schema, part, `${list}[${index}]`));
+  const valid = read.flatMap((one) => ('errors' in one ? [] : [one.data]));
+  const done = (valid.length === 0 ? [] : await work(valid)).values();
+  const results = read.map((one, index) => {
+    const outcome = 'errors' in one ? unreadable(one.errors) : done.next().value!;
+    if (!(outcome instanceof Error)) return { index, ...outcome };
+    const problem = partProblem(outcome, config);
+    return { index, problem: { ...problem, ...named(problem, `${list}[${index}]`, 'errors' in one) } };
+  });
+  return { results };
+}
+
+const unreadable = (errors: Readonly<Record<string, string>>) =>
+  new DomainValidationError(errors, 'One or more fields are not valid.');
+
+/** Errors of the domain name the field alone. */
+function named(problem: object, place: string, isNamed: boolean) {
+  if (isNamed || !('errors' in problem)) return {};
+  const errors = Object.entries(problem.errors as Record<string, string>);
+  return { errors: Object.fromEntries(errors.map(([field, fault]) => [`${place}.${field}`, fault])) };
 }

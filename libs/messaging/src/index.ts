@@ -102,7 +102,11 @@ export {
   type CampaignOverview,
   CampaignOverviewQuery,
 } from './reports/statistics/campaign-overview.query.js';
-export { CampaignReportsService, type ReportLink } from './reports/writing/campaign-reports.service.js';
+export {
+  CampaignReportsService,
+  type ReportLink,
+  REPORT_LINK_DAYS,
+} from './reports/writing/campaign-reports.service.js';
 export { loadReportLocale } from './reports/writing/report-writing.service.js';
 export { type KeptDays, ProjectRetentionRepository } from './project-retention.repository.js';
 export { RetentionRunner } from './retention.job.js';

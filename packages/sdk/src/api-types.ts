@@ -566,6 +566,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/v1/consents/revoke-batch': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Revoke up to 1 000 consents
+     * @description Each counts for itself, as by `DELETE /subscribers/{email}/consents/{topicKey}`: one that is not valid, or of nobody, has a problem in its place, and the others are revoked. Twice is once.
+     *
+     *     The key needs the scope `consents:manage`.
+     */
+    post: operations['revokeConsents'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/custom-fields': {
     parameters: {
       query?: never;
@@ -828,6 +850,28 @@ export interface paths {
      *     The key needs the scope `suppressions:manage`.
      */
     post: operations['suppress'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/suppressions/batch': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Suppress up to 1 000 addresses
+     * @description Each counts for itself, as by `POST /suppressions`: one that is not valid, or named before, has a problem in its place, and the others are suppressed. Twice is once.
+     *
+     *     The key needs the scope `suppressions:manage`.
+     */
+    post: operations['suppressAll'];
     delete?: never;
     options?: never;
     head?: never;
@@ -1504,6 +1548,28 @@ export interface paths {
     get: operations['listDeliveries'];
     put?: never;
     post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/campaign-reports/{campaignKey}/link': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Get a link to the report of a campaign
+     * @description Anybody who has it sees the report on a page, without a key, until it expires; it cannot be taken back. Each call gives another one.
+     *
+     *     The key needs the scope `reports:read`.
+     */
+    post: operations['createReportLink'];
     delete?: never;
     options?: never;
     head?: never;
@@ -4529,6 +4595,44 @@ export interface components {
        */
       updatedAt: string;
     };
+    RevokeConsents: {
+      revocations: {
+        /**
+         * Format: idn-email
+         * @example ada@example.com
+         */
+        email: string;
+        topicKey: string;
+      }[];
+    };
+    RevokedConsents: {
+      /** @description A result for each, in order. */
+      results: {
+        /** @description The place in `revocations`, which begins with 0. */
+        index: number;
+        /**
+         * Format: idn-email
+         * @example ada@example.com
+         */
+        email?: string;
+        topicKey?: string;
+        /** @description False where there was nothing to revoke: it never was, or is revoked already. */
+        revoked?: boolean;
+        /** @description Why nothing was done. */
+        problem?: components['schemas']['RevokedConsentsProblem'];
+      }[];
+    };
+    RevokedConsentsProblem: {
+      /** Format: uri */
+      type: string;
+      title: string;
+      status: number;
+      detail?: string;
+      /** @description Messages by field path, such as `revocations[3].email`. */
+      errors?: {
+        [key: string]: string;
+      };
+    };
     CustomField: {
       /**
        * Format: uuid
@@ -4754,6 +4858,42 @@ export interface components {
        * @example 203.0.113.7
        */
       ipAddress?: string | null;
+    };
+    SuppressAll: {
+      suppressions: {
+        /**
+         * Format: idn-email
+         * @example ada@example.com
+         */
+        email: string;
+        /**
+         * @description GLOBAL_UNSUBSCRIBE and SPAM_COMPLAINT bar marketing; HARD_BOUNCE and BLOCKED bar all mail. GLOBAL_UNSUBSCRIBE also revokes all consents.
+         * @default GLOBAL_UNSUBSCRIBE
+         */
+        reason?: ('GLOBAL_UNSUBSCRIBE' | 'SPAM_COMPLAINT' | 'HARD_BOUNCE' | 'BLOCKED') | null;
+      }[];
+    };
+    SuppressedAll: {
+      /** @description A result for each, in order. */
+      results: {
+        /** @description The place in `suppressions`, which begins with 0. */
+        index: number;
+        /** @description What holds for the address now. */
+        suppression?: components['schemas']['Suppression'];
+        /** @description Why nothing was done. */
+        problem?: components['schemas']['SuppressedAllProblem'];
+      }[];
+    };
+    SuppressedAllProblem: {
+      /** Format: uri */
+      type: string;
+      title: string;
+      status: number;
+      detail?: string;
+      /** @description Messages by field path, such as `suppressions[3].email`. */
+      errors?: {
+        [key: string]: string;
+      };
     };
     AutomationPage: {
       data: components['schemas']['Automation'][];
@@ -5391,6 +5531,22 @@ export interface components {
       unsubscribedAt: string | null;
       /** @description When its reader reported it as spam. */
       complainedAt: string | null;
+    };
+    CreateReportLink: {
+      /**
+       * @description The days for which it is valid.
+       * @default 30
+       */
+      days?: number | null;
+    };
+    ReportLink: {
+      /** Format: uri */
+      url: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      expiresAt: string;
     };
     CreateExport: {
       /**
@@ -10283,15 +10439,26 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.webhooks.write': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
@@ -13844,6 +14011,122 @@ export interface operations {
       503: components['responses']['unavailable'];
     };
   };
+  revokeConsents: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "revocations": [
+         *         {
+         *           "email": "ada@example.com",
+         *           "topicKey": "APIT-1"
+         *         },
+         *         {
+         *           "email": "nobody@example.com",
+         *           "topicKey": "APIT-1"
+         *         }
+         *       ]
+         *     }
+         */
+        'application/json': components['schemas']['RevokeConsents'];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "results": [
+           *         {
+           *           "index": 0,
+           *           "email": "ada@example.com",
+           *           "topicKey": "APIT-1",
+           *           "revoked": true
+           *         },
+           *         {
+           *           "index": 1,
+           *           "problem": {
+           *             "type": "https://mailwright.example/problems/not-found",
+           *             "title": "Not found",
+           *             "status": 404
+           *           }
+           *         }
+           *       ]
+           *     }
+           */
+          'application/json': components['schemas']['RevokedConsents'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.consents.manage'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
   listCustomFields: {
     parameters: {
       query?: {
@@ -15421,6 +15704,129 @@ export interface operations {
            *     }
            */
           'application/json': components['schemas']['Suppression'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.suppressions.manage'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  suppressAll: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "suppressions": [
+         *         {
+         *           "email": "bob@example.com",
+         *           "reason": "SPAM_COMPLAINT"
+         *         },
+         *         {
+         *           "email": "Bob@example.com"
+         *         }
+         *       ]
+         *     }
+         */
+        'application/json': components['schemas']['SuppressAll'];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "results": [
+           *         {
+           *           "index": 0,
+           *           "suppression": {
+           *             "email": "bob@example.com",
+           *             "suppressed": true,
+           *             "reason": "SPAM_COMPLAINT",
+           *             "streams": "MARKETING",
+           *             "suppressedAt": "2026-02-17T07:50:00.000Z"
+           *           }
+           *         },
+           *         {
+           *           "index": 1,
+           *           "problem": {
+           *             "type": "https://mailwright.example/problems/domain-validation",
+           *             "title": "The project does not allow this",
+           *             "status": 422,
+           *             "detail": "The request is well-formed, but this project does not allow it.",
+           *             "errors": {
+           *               "suppressions[1].email": "is named twice: the first one counts"
+           *             }
+           *           }
+           *         }
+           *       ]
+           *     }
+           */
+          'application/json': components['schemas']['SuppressedAll'];
         };
       };
       /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
@@ -19357,6 +19763,117 @@ export interface operations {
       406: components['responses']['not-acceptable'];
       /** @description `domain-validation`: The project does not allow this. */
       422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  createReportLink: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example APIT-001 */
+        campaignKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /**
+         * @example {
+         *       "days": 7
+         *     }
+         */
+        'application/json': components['schemas']['CreateReportLink'];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "url": "https://mailwright.example/r/AQ5yZXBvcnQgb2YgdGhlIGV4YW1wbGU",
+           *       "expiresAt": "2026-03-09T08:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['ReportLink'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.reports.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -24889,7 +25406,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.webhooks.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -24980,7 +25497,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.webhooks.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
@@ -25063,7 +25580,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.webhooks.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -25121,7 +25638,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.webhooks.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -25209,7 +25726,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.webhooks.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -25303,7 +25820,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.webhooks.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -25396,7 +25913,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.webhooks.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -25428,41 +25945,6 @@ export interface operations {
         /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
         after?: string;
         state?: 'PENDING' | 'DELIVERED' | 'FAILED';
-        event?:
-          | 'subscriber.created'
-          | 'subscriber.updated'
-          | 'subscriber.deleted'
-          | 'consent.granted'
-          | 'consent.pending'
-          | 'consent.confirmed'
-          | 'consent.revoked'
-          | 'suppression.added'
-          | 'suppression.removed'
-          | 'campaign.scheduled'
-          | 'campaign.queued'
-          | 'campaign.sent'
-          | 'campaign.failed'
-          | 'email.sent'
-          | 'email.delivered'
-          | 'email.failed'
-          | 'email.bounced'
-          | 'email.complained'
-          | 'email.opened'
-          | 'email.clicked'
-          | 'email.unsubscribed'
-          | 'message.sent'
-          | 'message.delivered'
-          | 'message.bounced'
-          | 'message.complained'
-          | 'message.opened'
-          | 'message.clicked'
-          | 'message.failed'
-          | 'message.suppressed'
-          | 'domain.verified'
-          | 'domain.failed'
-          | 'import.completed'
-          | 'credits.depleted'
-          | 'automation.completed';
         /** @description Created then or later. */
         from?: string;
         /** @description Created before. */
@@ -25526,7 +26008,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.webhooks.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -25607,7 +26089,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.webhooks.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -25705,7 +26187,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.webhooks.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];

@@ -280,6 +280,11 @@ class Consents extends Resource {
   records(email: string, filters: Filters<'listConsentRecords'> = {}): List<Item<'listConsentRecords'>> {
     return this.listOf<'listConsentRecords'>('GET /subscribers/{email}/consent-records', filters, { email });
   }
+
+  /** Revoke up to 1 000 consents. */
+  revokeAll(body: Body<'revokeConsents'>, options?: CallOptions): Promise<Answer<'revokeConsents'>> {
+    return this.transport.call<'revokeConsents'>('POST /consents/revoke-batch', { ...options, json: body });
+  }
 }
 
 class CustomFields extends Resource {
@@ -419,6 +424,11 @@ class Suppressions extends Resource {
   /** Suppress an address. */
   add(body: Body<'suppress'>, options?: CallOptions): Promise<Answer<'suppress'>> {
     return this.transport.call<'suppress'>('POST /suppressions', { ...options, json: body });
+  }
+
+  /** Suppress up to 1 000 addresses. */
+  addAll(body: Body<'suppressAll'>, options?: CallOptions): Promise<Answer<'suppressAll'>> {
+    return this.transport.call<'suppressAll'>('POST /suppressions/batch', { ...options, json: body });
   }
 
   /** Get whether an address is suppressed. */
@@ -766,6 +776,19 @@ class Reports extends Resource {
       ...options,
       path: { campaignKey },
       query,
+    });
+  }
+
+  /** Get a link to the report of a campaign. */
+  link(
+    campaignKey: string,
+    body: Body<'createReportLink'>,
+    options?: CallOptions,
+  ): Promise<Answer<'createReportLink'>> {
+    return this.transport.call<'createReportLink'>('POST /campaign-reports/{campaignKey}/link', {
+      ...options,
+      path: { campaignKey },
+      json: body,
     });
   }
 

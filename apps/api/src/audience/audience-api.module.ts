@@ -1,6 +1,10 @@
 import { Module } from '@nestjs/common';
 import { AudienceModule } from '#audience';
-import { ConsentRecordsController, ConsentsController } from './consents.controller.js';
+import {
+  ConsentRecordsController,
+  ConsentsController,
+  RevocationsController,
+} from './consents.controller.js';
 import { CustomFieldsController } from './custom-fields.controller.js';
 import { EventBatchesController, EventsController } from './subscriber-events.controller.js';
 import { SubscribersController } from './subscribers.controller.js';
@@ -20,6 +24,7 @@ import { TopicsController } from './topics.controller.js';
     EventBatchesController,
     ConsentsController,
     ConsentRecordsController,
+    RevocationsController,
     CustomFieldsController,
     SegmentsController,
     SuppressionsController,

@@ -1,4 +1,4 @@
-import { Body, Delete, Get, Param, Post, Query } from '@nestjs/common';
+import { Body, Delete, Get, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import {
   ConfirmationsService,
@@ -9,13 +9,18 @@ import {
 } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { ApiController, type AuthenticatedCaller, Caller, InScope, Operation, toPage } from '#platform/http';
-import { subscriberParam } from '../fields.js';
+import { type Config, CONFIG } from '#platform';
+import { eachOf, subscriberParam } from '../fields.js';
 import {
   consentPreferencesView,
   consentRecordListQuery,
   consentRecordPage,
   grantConsentBody,
   grantedConsentView,
+  revocationInBatch,
+  revocationsBody,
+  revokeAllBody,
+  revokedView,
 } from './consents.dto.js';
 
 @ApiController('subscribers/:email/consents', { tag: 'Consents' })
@@ -91,6 +96,43 @@ export class ConsentsController {
     @Param('topicKey') topicKey: string,
   ) {
     await this.confirmations.resend(scope, ref, topicKey, consentProof('API_KEY', keyId));
+  }
+}
+
+@ApiController('consents', { tag: 'Consents' })
+export class RevocationsController {
+  constructor(
+    private readonly consents: ConsentsService,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'PUBLIC_URL'>,
+  ) {}
+
+  @Post('revoke-batch')
+  @HttpCode(200)
+  @Operation({
+    operationId: 'revokeConsents',
+    sdk: 'consents.revokeAll',
+    summary: 'Revoke up to 1 000 consents',
+    description:
+      'Each counts for itself, as by `DELETE /subscribers/{email}/consents/{topicKey}`: one that is not valid, or of nobody, has a ' +
+      'problem in its place, and the others are revoked. Twice is once.',
+    scope: 'consents:manage',
+    body: revokeAllBody,
+    bulk: ['revocations'],
+    response: { status: 200, schema: revokedView },
+  })
+  revokeAll(
+    @Caller() { scope, keyId }: AuthenticatedCaller,
+    @Body({ schema: revocationsBody }) { revocations: parts }: z.output<typeof revocationsBody>,
+  ) {
+    const batch = { list: 'revocations', parts, schema: revocationInBatch, config: this.config };
+    return eachOf(batch, async (valid) => {
+      const wanted = valid.map(({ email: address, topicKey }) => ({ address, topicKey }));
+      const done = await this.consents.revokeEach(scope, wanted, consentProof('API_KEY', keyId));
+      return done.map((revoked, index) => {
+        const { address, topicKey } = wanted[index]!;
+        return typeof revoked === 'boolean' ? { email: address.value, topicKey, revoked } : revoked;
+      });
+    });
   }
 }
 

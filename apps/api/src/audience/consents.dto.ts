@@ -1,8 +1,17 @@
 import { z } from 'zod';
 import { CONSENT_ACTORS, CONSENT_STATUSES } from '#audience';
 import { firstIpAddress } from '#kernel';
-import { pageOf, pageQuery, PLACES, strictBody, timestamp, uuid } from '#platform/http';
-import { line, prose, requiredLine } from '../fields.js';
+import {
+  emailField,
+  emailText,
+  pageOf,
+  pageQuery,
+  PLACES,
+  strictBody,
+  timestamp,
+  uuid,
+} from '#platform/http';
+import { batchResults, line, prose, requiredLine } from '../fields.js';
 
 const MAX_USER_AGENT = 500;
 const MAX_URL = 2_000;
@@ -171,3 +180,27 @@ export const consentRecordView = z
   .meta({ id: 'ConsentRecord' });
 
 export const consentRecordPage = pageOf(consentRecordView, 'ConsentRecordPage');
+
+const MAX_BATCH = 1_000;
+
+export const revocationInBatch = strictBody({ email: emailField, topicKey: z.string().min(1) });
+
+export const revokeAllBody = strictBody({
+  revocations: z.array(revocationInBatch).min(1).max(MAX_BATCH),
+}).meta({ id: 'RevokeConsents' });
+
+/** The same with parts that are looked at one by one. */
+export const revocationsBody = strictBody({ revocations: z.array(z.unknown()).min(1).max(MAX_BATCH) });
+
+export const revokedView = batchResults(
+  'revocations',
+  {
+    email: emailText.optional(),
+    topicKey: z.string().optional(),
+    revoked: z
+      .boolean()
+      .optional()
+      .meta({ description: 'False where there was nothing to revoke: it never was, or is revoked already.' }),
+  },
+  'RevokedConsents',
+);

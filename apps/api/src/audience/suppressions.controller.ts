@@ -1,15 +1,28 @@
-import { Body, Delete, Get, Headers, Param, Post, Query } from '@nestjs/common';
+import { Body, Delete, Get, Headers, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { z } from 'zod';
 import { consentProof, type SubscriberRef, SuppressionsService, UnsuppressUnconfirmedError } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { ApiController, type AuthenticatedCaller, Caller, InScope, Operation, toPage } from '#platform/http';
-import { subscriberParam } from '../fields.js';
-import { suppressBody, suppressionListQuery, suppressionPage, suppressionView } from './suppressions.dto.js';
+import { type Config, CONFIG } from '#platform';
+import { eachOf, subscriberParam } from '../fields.js';
+import {
+  suppressAllBody,
+  suppressBody,
+  suppressedView,
+  suppressionInBatch,
+  suppressionListQuery,
+  suppressionPage,
+  suppressionsBody,
+  suppressionView,
+} from './suppressions.dto.js';
 
 @ApiController('suppressions', { tag: 'Suppressions' })
 export class SuppressionsController {
-  constructor(private readonly suppressions: SuppressionsService) {}
+  constructor(
+    private readonly suppressions: SuppressionsService,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'PUBLIC_URL'>,
+  ) {}
 
   @Get()
   @Operation({
@@ -50,6 +63,34 @@ export class SuppressionsController {
     const { email: address, reason, ipAddress } = body;
     const proof = consentProof('API_KEY', keyId, { source: reason, ipAddress });
     return { ...(await this.suppressions.suppress(scope, address, reason, proof)), suppressed: true };
+  }
+
+  @Post('batch')
+  @HttpCode(200)
+  @Operation({
+    operationId: 'suppressAll',
+    sdk: 'suppressions.addAll',
+    summary: 'Suppress up to 1 000 addresses',
+    description:
+      'Each counts for itself, as by `POST /suppressions`: one that is not valid, or named before, has a problem in its place, and the ' +
+      'others are suppressed. Twice is once.',
+    scope: 'suppressions:manage',
+    body: suppressAllBody,
+    bulk: ['suppressions'],
+    response: { status: 200, schema: suppressedView },
+  })
+  suppressAll(
+    @Caller() { scope, keyId }: AuthenticatedCaller,
+    @Body({ schema: suppressionsBody }) { suppressions: parts }: z.output<typeof suppressionsBody>,
+  ) {
+    const batch = { list: 'suppressions', parts, schema: suppressionInBatch, config: this.config };
+    return eachOf(batch, async (valid) => {
+      const wanted = valid.map(({ email, reason }) => ({ address: email, reason }));
+      const done = await this.suppressions.suppressEach(scope, wanted, (source) =>
+        consentProof('API_KEY', keyId, { source }),
+      );
+      return done.map((one) => (one instanceof Error ? one : { suppression: { ...one, suppressed: true } }));
+    });
   }
 
   @Get(':email')

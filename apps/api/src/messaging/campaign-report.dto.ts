@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { emailField, int64, pageOf, pageQuery, PLACES, timestamp } from '#platform/http';
+import { emailField, int64, pageOf, pageQuery, PLACES, strictBody, timestamp } from '#platform/http';
 import { BOUNCE_CLASSES } from '#deliverability';
-import { DELIVERY_STATES, TIMELINE_INTERVALS } from '#messaging';
+import { DELIVERY_STATES, REPORT_LINK_DAYS, TIMELINE_INTERVALS } from '#messaging';
+import { defaulted } from '../fields.js';
 
 const fraction = z.number().min(0).max(1);
 
@@ -202,3 +203,15 @@ const deliveryView = z
   })
   .meta({ id: 'Delivery' });
 export const deliveryPage = pageOf(deliveryView, 'DeliveryPage');
+
+export const reportLinkBody = strictBody({
+  days: defaulted(
+    z.int().min(1).max(REPORT_LINK_DAYS.most),
+    REPORT_LINK_DAYS.default,
+    'The days for which it is valid.',
+  ),
+}).meta({ id: 'CreateReportLink' });
+
+export const reportLinkView = z
+  .object({ url: z.string().meta({ format: 'uri' }), expiresAt: timestamp })
+  .meta({ id: 'ReportLink' });

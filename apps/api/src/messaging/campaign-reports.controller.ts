@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { Get, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
@@ -21,6 +21,8 @@ import {
   deliveryListQuery,
   deliveryPage,
   exportQuery,
+  reportLinkBody,
+  reportLinkView,
   timeline,
   timelineQuery,
 } from './campaign-report.dto.js';
@@ -179,6 +181,32 @@ export class CampaignReportsController {
   ) {
     const page = await this.deliveries.list(caller.scope, campaignKey, query, showsAddresses(caller));
     return toPage(query, page);
+  }
+}
+
+@ApiController('campaign-reports/:campaignKey', { tag: 'Campaign reports' })
+export class ReportLinksController {
+  constructor(private readonly reports: CampaignReportsService) {}
+
+  @Post('link')
+  @HttpCode(200)
+  @Operation({
+    operationId: 'createReportLink',
+    sdk: 'reports.link',
+    summary: 'Get a link to the report of a campaign',
+    description:
+      'Anybody who has it sees the report on a page, without a key, until it expires; it cannot be taken back. Each call gives another one.',
+    scope: 'reports:read',
+    body: reportLinkBody,
+    response: { status: 200, schema: reportLinkView },
+    problems: [409],
+  })
+  link(
+    @InScope() scope: ProjectScope,
+    @Param('campaignKey') campaignKey: string,
+    @Body({ schema: reportLinkBody }) { days }: z.output<typeof reportLinkBody>,
+  ) {
+    return this.reports.link(scope, campaignKey, days);
   }
 }
 

@@ -19,6 +19,7 @@ import {
   metadataField,
   metadataView,
   moment,
+  partProblemView,
   prose,
   requiredLine,
 } from '../fields.js';
@@ -336,18 +337,7 @@ export const messageView = z
 
 export const messagePage = pageOf(messageView, 'MessagePage');
 
-const messageProblem = z
-  .object({
-    type: z.string().meta({ format: 'uri' }),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string().optional(),
-    errors: z
-      .record(z.string(), z.string())
-      .optional()
-      .meta({ description: 'Messages by field path, such as `messages[3].to`.' }),
-  })
-  .meta({ id: 'MessageProblem' });
+const messageProblem = partProblemView('messages[3].to').meta({ id: 'MessageProblem' });
 
 export const sentMessagesView = z
   .object({

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { AutomationsModule, MessagingModule, PersonalDataModule } from '#messaging';
 import { AutomationsController } from './automations.controller.js';
 import { CampaignActionsController } from './campaign-actions.controller.js';
-import { CampaignReportsController } from './campaign-reports.controller.js';
+import { CampaignReportsController, ReportLinksController } from './campaign-reports.controller.js';
 import { CampaignsController } from './campaigns.controller.js';
 import { ExportsController } from './exports.controller.js';
 import { MediaController } from './media.controller.js';
@@ -19,6 +19,7 @@ import { TestInboxController } from './test-inbox.controller.js';
     CampaignsController,
     CampaignActionsController,
     CampaignReportsController,
+    ReportLinksController,
     ExportsController,
     MediaController,
     MessagesController,

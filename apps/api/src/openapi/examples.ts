@@ -49,6 +49,7 @@ const IN_PATHS: Readonly<Record<string, string | number>> = {
   'suppressions/{email}': 'bob@example.com',
   'automations/{automationId}': AUTOMATION_ID,
   'campaigns/{campaignKey}': 'APIT-001',
+  'campaign-reports/{campaignKey}': 'APIT-001',
   'test-inbox/messages/{id}': MESSAGE_ID,
   'messages/{id}': SENT_MESSAGE_ID,
   'media/{id}': IMAGE_ID,

@@ -95,7 +95,7 @@ const REQUESTS_OF: Readonly<Partial<Record<ProblemSlug, RegExp>>> = {
   'in-use':
     /^(?:patch|delete) .*\/(?:topics|segments|custom-fields|sending-domain|media)\b|^delete .*\/templates\//,
   'invalid-state':
-    /\/(?:campaigns|automations|custom-fields|sending-domain)\b|\/resend$|\/messages\/\{|\/rotate$|\/webhook-endpoints\/.*replay$/,
+    /\/(?:campaigns|campaign-reports|automations|custom-fields|sending-domain)\b|\/resend$|\/messages\/\{|\/rotate$|\/webhook-endpoints\/.*replay$/,
   'last-managing-key': /^delete .*\/api-keys\//,
   'pre-send-rejected': /\/campaigns\/.*\/(?:preview|test|schedule|send|resume|retry-failed)$/,
   'schedule-missing': /\/schedule$/,
@@ -187,6 +187,13 @@ const MEMBERS_OF: Readonly<Record<string, Readonly<Partial<Record<ProblemSlug, M
     'domain-validation': { errors: { rules: 'is required for a DYNAMIC segment' } },
   },
   suppressions: { 'validation-error': { errors: { email: 'is required' } } },
+  consents: {
+    'validation-error': { errors: { revocations: 'must have at most 1000 items' } },
+  },
+  'campaign-reports': {
+    'validation-error': { errors: { days: 'must be at most 366' } },
+    'invalid-state': { currentState: 'DRAFT', allowedStates: ['SENT'] },
+  },
   automations: {
     'validation-error': { errors: { name: 'is required' } },
     'domain-validation': { errors: { triggerTopicId: 'is not a known topic' } },

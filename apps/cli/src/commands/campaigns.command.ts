@@ -1,14 +1,11 @@
 import type { Command } from 'commander';
 import { type EnvironmentOptions, inEnvironment, integer, withEnvironmentOptions } from '../command.js';
-import { whenNotFound } from '../failures.js';
+import { namingOptions, whenNotFound } from '../failures.js';
 import { type CliContext, printing } from '../output.js';
 
 interface CampaignOptions extends EnvironmentOptions {
   readonly campaign: string;
 }
-
-const GOOD_FOR_DAYS = 30;
-const LONGEST_DAYS = 366;
 
 export function addCampaignCommands(program: Command, cli: CliContext): void {
   withCampaignOptions(program.command('campaign:archive'))
@@ -22,16 +19,11 @@ export function addCampaignCommands(program: Command, cli: CliContext): void {
     );
   withCampaignOptions(program.command('report:link'))
     .description('print a link to a campaign’s report; anybody who has it can see the report')
-    .option(
-      '--days <days>',
-      `the days that it is valid, at most ${LONGEST_DAYS}`,
-      integer(1, LONGEST_DAYS),
-      GOOD_FOR_DAYS,
-    )
+    .option('--days <days>', 'the days that it is valid: 30 unless given, at most 366', integer(1))
     .action(
       printing(
         cli,
-        (options: CampaignOptions & { readonly days: number }) => linkTo(cli, options),
+        (options: CampaignOptions & { readonly days?: number }) => linkTo(cli, options),
         ({ url, expiresAt }) => `${url}\nGood until ${expiresAt.toISOString()}`,
       ),
     );
@@ -53,13 +45,14 @@ async function archive(cli: CliContext, options: CampaignOptions) {
   return { campaignKey: campaign, status: 'ARCHIVED' };
 }
 
-async function linkTo(cli: CliContext, options: CampaignOptions & { readonly days: number }) {
+async function linkTo(cli: CliContext, options: CampaignOptions & { readonly days?: number }) {
   const { CampaignReportsService, MessagingModule } = await import('#messaging');
   const { campaign, days } = options;
   return inEnvironment(
     cli,
     options,
-    (scope, get) => get(CampaignReportsService).link(scope, campaign, days),
+    (scope, get) =>
+      namingOptions({ days: '--days' }, () => get(CampaignReportsService).link(scope, campaign, days)),
     [MessagingModule],
   ).catch(whenUnknown(campaign));
 }

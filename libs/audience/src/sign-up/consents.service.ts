@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { DomainValidationError, NotFoundError, type ProjectScope } from '#kernel';
+import { DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { type Consent, ConsentExistsError, consentProof, type ConsentProof } from '../consents/consent.js';
@@ -38,6 +38,11 @@ export interface ConsentPreferences {
   /** The address is suppressed, for any reason. */
   readonly globallySuppressed: boolean;
   readonly consents: readonly ConsentPreference[];
+}
+
+export interface WantedRevocation {
+  readonly address: Pick<EmailAddress, 'value' | 'key'>;
+  readonly topicKey: string;
 }
 
 /** The outcome of an automation's step for each person; missing people were erased. */
@@ -98,6 +103,40 @@ export class ConsentsService {
         { subscriberIds: [subscriberId], action: 'revoke', topicIds: [id] },
         proof,
       );
+    });
+  }
+
+  /**
+   * Revokes consents as `revoke` does each, all in one transaction. Returns for each in order whether it is that which changed it, or
+   * NotFoundError for an unknown subscriber, DomainValidationError for an unknown topic.
+   */
+  revokeEach(
+    scope: ProjectScope,
+    wanted: readonly WantedRevocation[],
+    proof: ConsentProof,
+  ): Promise<readonly (boolean | NotFoundError | DomainValidationError)[]> {
+    const mailed = wanted.map(({ address: { value, key } }) => ({ value, key, subscriberId: null }));
+    return this.subscribers.whileAllLocked(scope, mailed, async (addresses) => {
+      const idOf = new Map(addresses.map(({ key, subscriberId }) => [key, subscriberId]));
+      const named = wanted.map(({ topicKey }) => topicKey);
+      const topics = await this.topics.named(scope, named);
+      const changed = new Set<string>();
+      for (const [topicKey, { id: topicId }] of topics) {
+        const ids = wanted
+          .filter((one) => one.topicKey === topicKey)
+          .flatMap(({ address }) => idOf.get(address.key) ?? []);
+        const order = { subscriberIds: [...new Set(ids)], action: 'revoke', topicIds: [topicId] } as const;
+        if (ids.length === 0) continue;
+        for (const { subscriberId, isDone } of await this.consents.change(scope, order, proof))
+          if (isDone) changed.add(`${subscriberId} ${topicKey}`);
+      }
+      return wanted.map(({ address: { key }, topicKey }) => {
+        const id = idOf.get(key) ?? null;
+        if (id === null) return new NotFoundError();
+        if (!topics.has(topicKey))
+          return new DomainValidationError({ topicKey: 'is not a topic of this project' });
+        return changed.delete(`${id} ${topicKey}`);
+      });
     });
   }
 

@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Clock, type EmailAddress, type Page, type PageRequest, type ProjectScope } from '#kernel';
+import {
+  Clock,
+  DomainValidationError,
+  type EmailAddress,
+  type Page,
+  type PageRequest,
+  type ProjectScope,
+} from '#kernel';
 import { Database, limitOf, ListOrder, Publisher, totalOf } from '#platform';
 import { type ConsentProof, STATUS_OF_SUPPRESSED, type SuppressionReason } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
@@ -30,6 +37,11 @@ export interface SuppressionView {
   /** The mail that is barred. */
   readonly streams: SuppressedStreams | null;
   readonly suppressedAt: Date | null;
+}
+
+export interface WantedSuppression {
+  readonly address: Pick<EmailAddress, 'value' | 'key'>;
+  readonly reason: SuppressionReason;
 }
 
 export interface SuppressionFilter {
@@ -74,6 +86,33 @@ export class SuppressionsService {
       const cause = { reason, streams: STREAMS_OF_REASON[reason], by };
       const [suppression] = await this.#add(scope, [{ ...address, subscriberId }], cause);
       return suppression!;
+    });
+  }
+
+  /**
+   * Suppresses addresses as `suppress` does each, all in one transaction. Returns what holds for each in order, or why nothing was
+   * done about it.
+   */
+  suppressEach(
+    scope: ProjectScope,
+    wanted: readonly WantedSuppression[],
+    proofOf: (reason: SuppressionReason) => ConsentProof,
+  ): Promise<readonly (SuppressionDetails | DomainValidationError)[]> {
+    const mailed = wanted.map(({ address: { value, key } }) => ({ value, key, subscriberId: null }));
+    return this.subscribers.whileAllLocked(scope, mailed, async (addresses) => {
+      const reasonOf = new Map(wanted.toReversed().map(({ address, reason }) => [address.key, reason]));
+      const added = new Map<string, SuppressionDetails>();
+      const groups = Map.groupBy(addresses, ({ key }) => reasonOf.get(key)!);
+      for (const [reason, ofReason] of groups) {
+        const cause = { reason, streams: STREAMS_OF_REASON[reason], by: proofOf(reason) };
+        const suppressions = await this.#add(scope, ofReason, cause);
+        for (const [index, { key }] of ofReason.entries()) added.set(key, suppressions[index]!);
+      }
+      return wanted.map(({ address: { key } }, index) =>
+        wanted.findIndex(({ address }) => address.key === key) === index
+          ? added.get(key)!
+          : new DomainValidationError({ email: 'is named twice: the first one counts' }),
+      );
     });
   }
 

@@ -4,6 +4,8 @@ import type {
   consentRecordPage,
   grantConsentBody,
   grantedConsentView,
+  revokeAllBody,
+  revokedView,
 } from '../../audience/consents.dto.js';
 import type {
   createSubscriberBody,
@@ -23,7 +25,12 @@ import type {
   importErrorPage,
   importView,
 } from '../../audience/imports.dto.js';
-import type { suppressBody, suppressionView } from '../../audience/suppressions.dto.js';
+import type {
+  suppressAllBody,
+  suppressBody,
+  suppressedView,
+  suppressionView,
+} from '../../audience/suppressions.dto.js';
 import type { createTopicBody, topicView, updateTopicBody } from '../../audience/topics.dto.js';
 import { firstPage, onePage, type WrittenExamples } from './written-example.js';
 
@@ -254,6 +261,43 @@ const SUPPRESSION = {
   suppressedAt: '2026-02-17T07:50:00.000Z',
 } satisfies z.output<typeof suppressionView>;
 
+const NEW_SUPPRESSIONS = {
+  suppressions: [{ email: 'bob@example.com', reason: 'SPAM_COMPLAINT' }, { email: 'Bob@example.com' }],
+} satisfies z.input<typeof suppressAllBody>;
+
+const SUPPRESSIONS = {
+  results: [
+    { index: 0, suppression: SUPPRESSION },
+    {
+      index: 1,
+      problem: {
+        type: 'https://mailwright.example/problems/domain-validation',
+        title: 'The project does not allow this',
+        status: 422,
+        detail: 'The request is well-formed, but this project does not allow it.',
+        errors: { 'suppressions[1].email': 'is named twice: the first one counts' },
+      },
+    },
+  ],
+} satisfies z.output<typeof suppressedView>;
+
+const REVOCATIONS = {
+  revocations: [
+    { email: 'ada@example.com', topicKey: 'APIT-1' },
+    { email: 'nobody@example.com', topicKey: 'APIT-1' },
+  ],
+} satisfies z.input<typeof revokeAllBody>;
+
+const REVOKED = {
+  results: [
+    { index: 0, email: 'ada@example.com', topicKey: 'APIT-1', revoked: true },
+    {
+      index: 1,
+      problem: { type: 'https://mailwright.example/problems/not-found', title: 'Not found', status: 404 },
+    },
+  ],
+} satisfies z.output<typeof revokedView>;
+
 export const AUDIENCE_EXAMPLES: WrittenExamples = {
   listTopics: { answer: onePage(TOPIC) },
   createTopic: { body: NEW_TOPIC, answer: CREATED_TOPIC },
@@ -274,5 +318,7 @@ export const AUDIENCE_EXAMPLES: WrittenExamples = {
   recordSubscriberEvents: { body: EVENTS, answer: RECORDED_EVENTS },
   listSuppressions: { answer: onePage(SUPPRESSION) },
   suppress: { body: NEW_SUPPRESSION, answer: SUPPRESSION },
+  suppressAll: { body: NEW_SUPPRESSIONS, answer: SUPPRESSIONS },
+  revokeConsents: { body: REVOCATIONS, answer: REVOKED },
   getSuppression: { answer: SUPPRESSION },
 };

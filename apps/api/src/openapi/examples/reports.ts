@@ -4,6 +4,8 @@ import type {
   campaignLinks,
   campaignReportView,
   campaignStatisticsView,
+  reportLinkBody,
+  reportLinkView,
   timeline,
 } from '../../messaging/campaign-report.dto.js';
 import type { openedTestInboxMessageView, testInboxMessageView } from '../../messaging/test-inbox.dto.js';
@@ -202,6 +204,13 @@ export const REPORT_EXAMPLES: WrittenExamples = {
   getExport: { answer: EXPORT },
   listEvents: { answer: onePage(EVENT) },
   getCampaignReport: { answer: REPORT },
+  createReportLink: {
+    body: { days: 7 } satisfies z.input<typeof reportLinkBody>,
+    answer: {
+      url: 'https://mailwright.example/r/AQ5yZXBvcnQgb2YgdGhlIGV4YW1wbGU',
+      expiresAt: '2026-03-09T08:00:00.000Z',
+    } satisfies z.output<typeof reportLinkView>,
+  },
   requestCampaignReport: { answer: REQUESTED_REPORT },
   getCampaignStatistics: { answer: STATISTICS },
   getCampaignLanguages: { answer: LANGUAGES },

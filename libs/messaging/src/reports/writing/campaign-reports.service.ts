@@ -1,6 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Clock, InvalidStateError, newId, NotFoundError, type ProjectScope } from '#kernel';
+import {
+  Clock,
+  DomainValidationError,
+  InvalidStateError,
+  newId,
+  NotFoundError,
+  type ProjectScope,
+} from '#kernel';
 import {
   before,
   CONFIG,
@@ -17,6 +24,9 @@ import type { MessagingTables } from '../../messaging-tables.js';
 import { CampaignReport, writeCampaignReport } from './campaign-report.schema.js';
 
 const DAY_MS = 86_400_000;
+
+/** Days for which a link to a report is valid. */
+export const REPORT_LINK_DAYS = { default: 30, most: 366 };
 
 /** Address of the page that shows a campaign's report: it is open to all who have it, until it expires. */
 export interface ReportLink {
@@ -85,7 +95,9 @@ export class CampaignReportsService {
   }
 
   /** A link that is good for `days`. Throws `NotFoundError`, or `InvalidStateError` before the campaign was sent. */
-  async link(scope: ProjectScope, campaignKey: string, days: number): Promise<ReportLink> {
+  async link(scope: ProjectScope, campaignKey: string, days = REPORT_LINK_DAYS.default): Promise<ReportLink> {
+    if (!Number.isInteger(days) || days < 1 || days > REPORT_LINK_DAYS.most)
+      throw new DomainValidationError({ days: `must be an integer from 1 to ${REPORT_LINK_DAYS.most}` });
     const { id, status, queuedAt } = await this.database.transaction(scope, () =>
       campaignNamed(this.database.tables(), scope, campaignKey)
         .select(['id', 'status', 'queuedAt'])
