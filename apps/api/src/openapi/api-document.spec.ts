@@ -45,7 +45,17 @@ describe('The OpenAPI document', () => {
       '500',
       '503',
     ]);
-    expect(statuses('/whoami', 'get')).toEqual(['200', '400', '401', '406', '422', '429', '500', '503']);
+    expect(statuses('/whoami', 'get')).toEqual([
+      '200',
+      '400',
+      '401',
+      '403',
+      '406',
+      '422',
+      '429',
+      '500',
+      '503',
+    ]);
     expect(statuses('/{id}', 'delete')).toEqual([
       '204',
       '400',
