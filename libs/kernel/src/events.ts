@@ -13,6 +13,8 @@ export const PUBLISHED_EVENT_TYPES = [
   'campaign.queued',
   'campaign.sent',
   'campaign.failed',
+  'campaign.decided',
+  'campaign.undecided',
   'email.sent',
   'email.delivered',
   'email.failed',

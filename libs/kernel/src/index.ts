@@ -14,4 +14,5 @@ export * from './mail-body.js';
 export * from './metadata.js';
 export * from './page.js';
 export * from './project-scope.js';
+export * from './proportion.js';
 export * from './time.js';

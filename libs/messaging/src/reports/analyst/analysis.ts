@@ -22,7 +22,7 @@ import {
   type Section,
   share,
 } from './report-text.js';
-import { CHANCE, CONFIDENCE, proportion, shareOf, wilson } from './proportion.js';
+import { CHANCE, CONFIDENCE, proportion, shareOf, wilson } from '#kernel';
 
 /** Findings about a campaign, in the order of its sections; they tell sure ones from others. */
 export function analyse(facts: ReportFacts): Finding[] {

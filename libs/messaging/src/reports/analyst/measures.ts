@@ -9,7 +9,7 @@ import {
   shareOf,
   wilson,
   zOf,
-} from './proportion.js';
+} from '#kernel';
 import type { LinkClicks } from '../statistics/report-facts.js';
 
 interface Metric {

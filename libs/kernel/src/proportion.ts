@@ -60,6 +60,32 @@ export function zOf(a: Proportion, b: Proportion): number {
 }
 
 /**
+ * Probability that chance alone makes a difference like this or a larger one, two-sided: by the pooled z-test (which is the
+ * chi-square test of the four numbers), by Fisher's exact test where cases are rare. 1 where there is nothing to compare.
+ */
+export function pValue(a: Proportion, b: Proportion): number {
+  const parts = a.part + b.part;
+  if (a.of === 0 || b.of === 0 || parts === 0 || parts === a.of + b.of) return 1;
+  return isNormal(a, b) ? Math.min(1, 2 * upperTail(Math.abs(zOf(a, b)))) : fisher(a, b);
+}
+
+/** Probability that a standard normal variable is above `z`, which is not negative (Abramowitz and Stegun, 26.2.11 and 26.2.14). */
+function upperTail(z: number): number {
+  const density = Math.exp(-(z ** 2) / 2) / Math.sqrt(2 * Math.PI);
+  if (z > 3) {
+    let fraction = z;
+    for (let term = 200; term >= 1; term -= 1) fraction = z + term / fraction;
+    return density / fraction;
+  }
+  let [sum, power] = [0, z];
+  for (let odd = 3; sum + power !== sum; odd += 2) {
+    sum += power;
+    power *= z ** 2 / odd;
+  }
+  return 0.5 - density * sum;
+}
+
+/**
  * Compares `a` with `b`: chance explains a difference in fewer than 1 % of cases. Rare cases go by Fisher's exact test, and
  * are too few where it cannot tell.
  */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from '#testing/properties';
-import { compare, fisher, isClearlyAbove, proportion, shareOf, wilson, zOf } from './proportion.js';
+import { compare, fisher, isClearlyAbove, proportion, pValue, shareOf, wilson, zOf } from './proportion.js';
 
 const anyProportion = fc
   .tuple(fc.integer({ min: 1, max: 1_000_000 }), fc.double({ min: 0, max: 1, noNaN: true }))
@@ -79,5 +79,37 @@ describe('The comparison of two shares', () => {
         expect(isClearlyAbove(a, b) && isClearlyAbove(b, a)).toBe(false);
       }),
     );
+  });
+});
+
+describe('As scipy has it', () => {
+  // test/support/scipy-proportions.py
+  it.each([
+    [300, 1000, 200, 1000, 0.27240684247700486, 0.32912386091721724, 2.4175638811190183e-07],
+    [210, 1000, 200, 1000, 0.18588891937362567, 0.23633060054799632, 0.5796532713054177],
+    [204000, 1000000, 200000, 1000000, 0.20321133307542844, 0.2047909410594574, 1.857454997000827e-12],
+    [31, 412, 18, 405, 0.05351164114491278, 0.10482143850380057, 0.06378488620085089],
+    [55, 9988, 102, 10012, 0.004233316057011357, 0.00716012521103399, 0.00017632351339846348],
+    [400, 1000, 100, 1000, 0.37007478121137727, 0.4306905704857338, 3.932833179348523e-54],
+    [990, 1000, 970, 1000, 0.9816905311296852, 0.9945592455544706, 0.001401301580960214],
+    [3, 40, 0, 38, 0.025836025774588198, 0.19864233524310543, 0.25974025974025977],
+    [1, 1000, 2, 1000, 0.00017654637062607809, 0.0056425585979579355, 1.0],
+    [7, 12, 2, 11, 0.31951131254954973, 0.8067396863412435, 0.12047381881814513],
+    [0, 20, 4, 20, 0.0, 0.16112515805281935, 0.10602910602910603],
+  ])('%i of %i against %i of %i', (part, of, otherPart, otherOf, low, high, chance) => {
+    const [one, other] = [proportion(part, of), proportion(otherPart, otherOf)];
+    expect(Math.abs(wilson(one).low - low)).toBeLessThan(1e-12);
+    expect(Math.abs(wilson(one).high - high)).toBeLessThan(1e-12);
+    expect(Math.abs(pValue(one, other) / chance - 1)).toBeLessThan(1e-8);
+    expect(pValue(other, one)).toBeCloseTo(pValue(one, other), 12);
+  });
+
+  it('leaves to chance what cannot be compared', () => {
+    for (const [one, other] of [
+      [proportion(0, 0), proportion(3, 9)],
+      [proportion(0, 50), proportion(0, 60)],
+      [proportion(50, 50), proportion(60, 60)],
+    ] as const)
+      expect(pValue(one, other)).toBe(1);
   });
 });
