@@ -18,6 +18,7 @@ const DELIVERY = {
   subscriberId: newId(),
   address: 'ada@example.com',
   locale: null,
+  variant: null,
   messageId: '<1@example.com>',
   leaseToken: newId(),
   leaseEpoch: null,

@@ -117,6 +117,8 @@ export interface DeliveriesTable {
   readonly bounceClass: BounceClass | null;
   readonly relayKey: string | null;
   readonly providerMessageId: string | null;
+  /** Number of the campaign's variant. */
+  readonly variant: number | null;
   readonly createdAt: Date;
   readonly finishedAt: Date | null;
 }

@@ -46,6 +46,7 @@ import { CompiledMailsService } from './sending/mails/compiled-mails.service.js'
 import { MailViewService } from './sending/mails/mail-view.service.js';
 import { MessageRenderingService } from './sending/mails/message-rendering.service.js';
 import { TemplatePreviewsService } from './sending/mails/template-previews.service.js';
+import { VariantTestsService } from './campaigns/variant-tests.service.js';
 import { TestMailsService } from './sending/mails/test-mails.service.js';
 import { TemplatesModule } from './templates/templates.module.js';
 import { TestInboxService } from './sending/test-inbox.service.js';
@@ -87,6 +88,7 @@ const SERVICES = [
   TestMailsService,
   TrackedEventsService,
   TrackingService,
+  VariantTestsService,
 ];
 
 /** For API and worker: writing campaigns, their reports, the test inbox, the pages behind mails' links. */

@@ -20,6 +20,7 @@ import { PARTITION } from './deliveries/campaign-front.query.js';
 import { ProjectRetentionRepository } from './project-retention.repository.js';
 import { domainFigures } from './reports/statistics/campaign-figures.query.js';
 import { languageFigures, type TranslatedMails } from './reports/statistics/campaign-figures.query.js';
+import { settledVariants } from './reports/statistics/campaign-figures.query.js';
 import { providerFigures } from './reports/statistics/campaign-figures.query.js';
 import { FEWEST_MAILS_OF_DOMAIN } from './reports/statistics/report-facts.js';
 import type { SettledFigures } from './reports/statistics/campaign-figures.query.js';
@@ -203,6 +204,7 @@ export class RetentionRunner {
 }
 
 interface SettledCampaign extends TranslatedMails {
+  readonly variants: number;
   readonly scope: ProjectScope;
 }
 
@@ -235,14 +237,14 @@ class Settlement {
     return this.database.system(async () => {
       const { rows } = await sql<Omit<SettledCampaign, 'scope'> & ProjectScope>`
         select c.id, ${PARTITION}::text as queued_on,
-          ${SENT_TRANSLATIONS} as translations, ${scopeColumns}
+          ${SENT_TRANSLATIONS} as translations, jsonb_array_length(c.variants) as variants, ${scopeColumns}
         from messaging.campaigns c join ${environmentScopes} e on e.environment_id = c.environment_id
         where ${PARTITION} >= ${from}::date and ${PARTITION} < ${day}::date
           and ${within(environmentId, 'c.environment_id')} and (${after}::uuid is null or c.id > ${after}::uuid)
         order by c.id limit ${BATCH}
       `.execute(this.database.tables());
-      return rows.map(({ id, queuedOn, translations, ...scope }) => {
-        return { id, queuedOn, translations, scope };
+      return rows.map(({ id, queuedOn, translations, variants, ...scope }) => {
+        return { id, queuedOn, translations, variants, scope };
       });
     });
   }
@@ -256,6 +258,7 @@ class Settlement {
     return {
       providers: await providerFigures(database, campaign.scope, campaign, FEWEST_MAILS_OF_DOMAIN),
       languages: await languageFigures(database, campaign.scope, campaign),
+      variants: await settledVariants(database, campaign.scope, campaign),
       domains: await domainFigures(database, campaign.scope, campaign),
     };
   }

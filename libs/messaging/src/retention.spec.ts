@@ -136,7 +136,7 @@ async function figures() {
   // Counted anew, whatever was kept of an earlier count.
   await fixture.test.query('delete from messaging.campaign_breakdowns');
   const mails = { id: campaign.id, queuedOn: row!.day, queuedAt: row!.queued_at, translations: ['de'] };
-  const shown = { ...mails, totalSent: READERS };
+  const shown = { ...mails, variants: 0, totalSent: READERS };
   const { links, providers, languages } = (await fixture.get(CampaignBreakdownsService).of(scope, shown))!;
   const facts = await reportFacts(fixture.get(Database), scope, campaign.id, {
     now: fixture.clock.now(),

@@ -148,6 +148,7 @@ export const SENT_SUBJECT = sql<
   string | null
 >`coalesce(c.subject, (select t.content ->> 'subject' ${OF_TEMPLATE}))`;
 
-/** Locales of the translations of the campaign `c`, which was sent. */
+/** Locales of the translations of the campaign `c` and of its variants, which was sent. */
 export const SENT_TRANSLATIONS = sql<string[]>`array(
-  select jsonb_object_keys(c.translations || coalesce((select t.content -> 'translations' ${OF_TEMPLATE}), '{}')))`;
+  select jsonb_object_keys(c.translations || coalesce((select t.content -> 'translations' ${OF_TEMPLATE}), '{}'))
+  union select jsonb_object_keys(v.variant -> 'translations') from jsonb_array_elements(c.variants) v(variant))`;

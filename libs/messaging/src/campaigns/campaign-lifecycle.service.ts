@@ -162,7 +162,7 @@ export class CampaignLifecycleService {
   /** Publishes a change of state, in the transaction that makes it. */
   async publish(
     scope: ProjectScope,
-    type: 'campaign.scheduled' | 'campaign.queued' | 'campaign.sent' | 'campaign.failed',
+    type: `campaign.${'scheduled' | 'queued' | 'sent' | 'failed' | 'decided' | 'undecided'}`,
     campaign: PublishedCampaign,
     failure?: { readonly failureReason: string },
   ): Promise<void> {

@@ -19,6 +19,8 @@ import { Campaign, type CampaignStatus, DRAFT_FIELDS, isCampaignKey, type NewCam
 
 const COLUMNS = [
   ...DRAFT_FIELDS,
+  'testPhase',
+  'winningVariant',
   'resendOf',
   'metadata',
   'id',
@@ -64,6 +66,7 @@ export function sentCampaign(tables: Kysely<MessagingTables>, scope: ProjectScop
     .select(['id', 'campaignKey', 'name', 'queuedAt'])
     .select([SENT_SUBJECT.as('subject'), SENT_TRANSLATIONS.as('translations')])
     .select(sql<string>`to_char(queued_at at time zone 'UTC', 'YYYY-MM-DD')`.as('queuedOn'))
+    .select(sql<number>`jsonb_array_length(c.variants)`.as('variants'))
     .$narrowType<{ queuedAt: Date }>();
 }
 

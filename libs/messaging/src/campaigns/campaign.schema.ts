@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
 import type { Metadata } from '#kernel';
 import type { CampaignTranslations } from '../content/document/translated-content.js';
+import type { CampaignVariant, TestResult, VariantTest } from './campaign-variants.js';
 import { Campaign, type CampaignStatus, type PreSendStatus, type SendStrategy } from './campaign.js';
 
 /** messaging.campaigns. The engine writes its columns with SQL, under the row's lock. */
@@ -21,6 +22,12 @@ export const CampaignSchema = defineEntity({
     templateKey: p.text().nullable(),
     templateVersion: p.integer().nullable(),
     templateContentId: p.uuid().nullable(),
+    variants: p.json().$type<readonly CampaignVariant[]>(),
+    test: p.json().$type<VariantTest>().nullable(),
+    testPhase: p.enum(['TESTING', 'DECIDED'] as const).nullable(),
+    winningVariant: p.integer().nullable(),
+    testUndecidedAt: p.datetime(3).nullable(),
+    testResult: p.json().$type<TestResult>().nullable(),
     fromEmail: p.text().nullable(),
     fromName: p.text().nullable(),
     replyTo: p.text().nullable(),

@@ -9,6 +9,7 @@ import {
 } from '#kernel';
 import { type CampaignTranslations, CONTENT_PARTS } from '../content/document/translated-content.js';
 import { ScheduleMissingError } from './campaign.errors.js';
+import type { CampaignVariant, TestResult, VariantTest } from './campaign-variants.js';
 
 export const CAMPAIGN_STATUSES = [
   'DRAFT',
@@ -39,6 +40,7 @@ export const CAMPAIGN_ACTIONS = {
   pause: { allowed: ['SENDING'], refusal: 'cannot be paused' },
   resume: { allowed: ['PAUSED'], refusal: 'cannot be resumed' },
   retryFailed: { allowed: ['SENT'], refusal: 'cannot be retried' },
+  chooseVariant: { allowed: ['SENDING', 'PAUSED', 'SENT'], refusal: 'has no variants to choose from' },
   test: { allowed: CAMPAIGN_STATUSES.filter((status) => status !== 'ARCHIVED'), refusal: 'cannot be tested' },
   archive: { allowed: ['SENT', 'CANCELLED', 'FAILED'], refusal: 'cannot be archived' },
 } as const satisfies Record<string, { allowed: readonly CampaignStatus[]; refusal: string }>;
@@ -59,6 +61,8 @@ export const DRAFT_FIELDS = [
   'translations',
   'templateKey',
   'templateVersion',
+  'variants',
+  'test',
   'fromEmail',
   'fromName',
   'replyTo',
@@ -143,6 +147,16 @@ export class Campaign {
   templateVersion: number | null = null;
   /** The content that it keeps from the moment that it is scheduled or sent. */
   templateContentId: string | null = null;
+  /** Contents of an A/B test, none or two to five; the first is number 1. */
+  variants: readonly CampaignVariant[] = [];
+  /** Null without variants. */
+  test: VariantTest | null = null;
+  testPhase: 'TESTING' | 'DECIDED' | null = null;
+  /** Number of the variant that the rest of the audience gets; null until it is decided. */
+  winningVariant: number | null = null;
+  /** When its test came to no result, and a choice was asked for. */
+  testUndecidedAt: Date | null = null;
+  testResult: TestResult | null = null;
   fromEmail: string | null = null;
   fromName: string | null = null;
   /** The address for answers; null: the sender's. */
@@ -203,11 +217,11 @@ export class Campaign {
   /** The author's part, without times and `sendStrategy`. */
   copy() {
     const { name, subject, previewText, contentJson, contentText, translations } = this;
-    const { templateKey, templateVersion } = this;
+    const { templateKey, templateVersion, variants, test } = this;
     const { fromEmail, fromName, replyTo, topicIds, segmentIds, metadata } = this;
     const content = { subject, previewText, contentJson, contentText, translations };
-    const template = { templateKey, templateVersion };
-    return { name, ...content, ...template, fromEmail, fromName, replyTo, topicIds, segmentIds, metadata };
+    const source = { ...content, templateKey, templateVersion, variants, test };
+    return { name, ...source, fromEmail, fromName, replyTo, topicIds, segmentIds, metadata };
   }
 
   /** Applies changes. An analysis is void when a part that it looked at has changed; a schedule stands. */
@@ -267,6 +281,9 @@ export class Campaign {
       Object.assign(this, changedTimes({ scheduledAt: null }, this));
     this.status = 'QUEUED_FOR_SENDING';
     this.failureReason = null;
+    // One that failed after its test was decided goes on with the winner.
+    if (this.testPhase !== 'DECIDED') this.testPhase = this.test === null ? null : 'TESTING';
+    this.testUndecidedAt = null;
     this.estimate(recipients, now);
     this.queuedAt ??= now;
     this.audienceAt = now;
@@ -316,6 +333,25 @@ export class Campaign {
     this.updatedAt = now;
   }
 
+  /** Throws `InvalidStateError` unless its test runs. */
+  refuseUnlessTesting(): void {
+    this.refuseUnlessAllowed('chooseVariant');
+    if (this.testPhase === 'TESTING') return;
+    const reason =
+      this.testPhase === null ? 'The campaign has no variants.' : 'The campaign’s winner was chosen already.';
+    throw new InvalidStateError(reason, this.status, []);
+  }
+
+  /** Ends the test: from now on those who have not got it get the winner. Throws as `refuseUnlessTesting` does. */
+  decide(result: TestResult, now: Date): void {
+    this.refuseUnlessTesting();
+    this.testPhase = 'DECIDED';
+    this.winningVariant = result.winner;
+    this.testResult = result;
+    this.testUndecidedAt = null;
+    this.updatedAt = now;
+  }
+
   /** Puts it away for good: from now on it can only be looked at. Throws as `queue` does. */
   archive(now: Date): void {
     this.refuseUnlessAllowed('archive');
@@ -330,6 +366,8 @@ export class Campaign {
     const metadata = patchedMetadata(this.metadata, changes.metadata);
     const source = sourceWith(changes, this);
     Object.assign(this, changes, audience, changedTimes(changes, this), source, { metadata });
+    // Without variants there is nothing to test.
+    if (this.variants.length === 0) this.test = null;
   }
 
   /** True once its time has come; a campaign that failed since and is sent again keeps to its recipients' hours. */
@@ -432,8 +470,8 @@ function analysedParts(draft: CampaignDraft & ContentSource): string {
     locale,
     ...CONTENT_PARTS.map((part) => content[part]),
   ]);
-  const template = [templateKey, templateVersion, templateContentId];
-  return JSON.stringify([contents, template, fromEmail, fromName, audienceParts(draft)]);
+  const others = [[templateKey, templateVersion, templateContentId], draft.variants, draft.test];
+  return JSON.stringify([contents, others, fromEmail, fromName, audienceParts(draft)]);
 }
 
 const distinct = (ids: readonly string[]): string[] => [...new Set(ids)];

@@ -122,7 +122,7 @@ describe('the analysis of a campaign', () => {
     await fixture.test.query('update messaging.campaigns set queued_at = now()');
     const mail = await fixture
       .get(CompiledMailsService)
-      .ofQueued({ scope, campaignId: id, version: '1' }, null);
+      .ofQueued({ scope, campaignId: id, version: '1' }, { locale: null, variant: null });
     const recipient = await fixture.get(MailRenderingService).sampleRecipient(mail, 'ada@example.com');
     const one = {
       deliveryId: newId(),

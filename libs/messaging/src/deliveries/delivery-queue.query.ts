@@ -14,6 +14,7 @@ export function wakeSenders(database: Database): void {
 
 interface QueuedMail extends Pick<DeliveriesTable, 'kind' | 'sourceId' | 'subscriberId'> {
   readonly locale?: string | null;
+  readonly variant?: number | null;
   readonly address: Pick<EmailAddress, 'value' | 'key'>;
   /** The domain of its Message-ID. */
   readonly domain: string;

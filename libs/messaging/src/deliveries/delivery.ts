@@ -32,6 +32,8 @@ export interface ClaimedDelivery {
   readonly address: string;
   /** The recipient's language, by which its content is chosen; null: not known. */
   readonly locale: string | null;
+  /** Number of its campaign's variant, from 1; null: the first, or none. */
+  readonly variant: number | null;
   readonly messageId: string;
   /** This claim's own: what its sender writes counts only while the row has it. */
   readonly leaseToken: string;

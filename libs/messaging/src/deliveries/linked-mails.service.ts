@@ -30,6 +30,8 @@ export interface MailOfLink {
   readonly addressKey: string;
   /** The reader's language when it was queued; null: not known. */
   readonly locale: string | null;
+  /** Number of its campaign's variant; null where it has none. */
+  readonly variant: number | null;
   /** When it was sent; where it is not yet, when it was made. */
   readonly shownAt: Date;
   readonly messageId: string;
@@ -61,7 +63,7 @@ function readingMailOfLink(
   return sql<MailOfLink>`${named('mail_of_link')}
     select d.id, d.kind, d.queued_on, d.subscriber_id, d.address, d.address_key, d.locale,
       coalesce(d.sent_at, d.created_at) as shown_at, d.message_id,
-      c.id as campaign_id, v.id as version_id, p.place, r.entered_at,
+      c.id as campaign_id, coalesce(d.variant, c.winning_variant) as variant, v.id as version_id, p.place, r.entered_at,
       coalesce(c.topic_ids, array_remove(array[v.mail_topic_ids[p.place + 1], m.topic_id], null)) as topic_ids
     from messaging.deliveries d
     left join messaging.campaigns c

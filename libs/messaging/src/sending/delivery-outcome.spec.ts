@@ -27,6 +27,7 @@ function claimed(differences: Partial<ClaimedDelivery> = {}): ClaimedDelivery {
     subscriberId: 's',
     address: 'ada@example.com',
     locale: null,
+    variant: null,
     messageId: '<m@example.com>',
     leaseToken: 'l',
     leaseEpoch: null,

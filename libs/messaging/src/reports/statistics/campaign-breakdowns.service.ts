@@ -26,6 +26,8 @@ import {
   type TranslatedMails,
 } from './campaign-figures.query.js';
 import { linkClicks } from './campaign-links.query.js';
+import { settledVariants } from './campaign-figures.query.js';
+import type { VariantFigures } from '../../campaigns/variant-figures.query.js';
 import type { LinkClicks } from './report-facts.js';
 import { FEWEST_MAILS_OF_DOMAIN } from './report-facts.js';
 
@@ -36,12 +38,16 @@ export interface CampaignBreakdown {
   readonly links: readonly LinkClicks[];
   readonly providers: readonly ProviderFigures[];
   readonly languages: readonly LanguageFigures[];
+  /** None without variants. */
+  readonly variants: readonly VariantFigures[];
   readonly countedAt: Date;
   /** False when anything was sent, opened or returned since. */
   readonly isCurrent: boolean;
 }
 
 export interface BrokenDownCampaign extends TranslatedMails {
+  /** Their number. */
+  readonly variants: number;
   readonly queuedAt: Date;
 }
 
@@ -75,7 +81,7 @@ const COUNTING_LOCK = 7_240_611;
 const ERASURE_LOCK = 7_240_612;
 
 /**
- * A campaign's figures by link, mailbox provider and language, counted from its counters and all its deliveries and kept until one of
+ * A campaign's figures by link, mailbox provider, language and variant, counted from its counters and all its deliveries and kept until one of
  * the campaign's counters changes; while those change they may be old, but never by more than twenty times as long as counting
  * takes. No reader waits for a large campaign: a worker counts it when it has ended, whenever it has become twice as old, and
  * after somebody has looked, who sees the old figures until then.
@@ -148,7 +154,7 @@ export class CampaignBreakdownsService {
 
   async #kept(scope: ProjectScope, campaignId: string): Promise<KeptBreakdown | null> {
     const { rows } = await sql<StoredBreakdown & { readonly currentVersion: string }>`
-      select version, links, providers, languages, counted_at, milliseconds,
+      select version, links, providers, languages, variants, counted_at, milliseconds,
         ${versionOf(scope, campaignId)} as current_version
       from messaging.campaign_breakdowns
       where campaign_id = ${campaignId} and environment_id = ${scope.environmentId}
@@ -198,7 +204,7 @@ export class CampaignBreakdownsService {
 
   async #count(scope: ProjectScope, campaign: BrokenDownCampaign): Promise<KeptBreakdown> {
     const [countedAt, began] = [this.clock.now(), performance.now()];
-    const { version, links, providers, languages } = await this.database.read(
+    const { version, links, providers, languages, variants } = await this.database.read(
       scope,
       { onReplica: true },
       async () => ({
@@ -207,19 +213,20 @@ export class CampaignBreakdownsService {
         links: (await linkClicks(this.database, scope, campaign.id)).slice(0, MOST_LINKS),
         providers: await providerFigures(this.database, scope, campaign, FEWEST_MAILS_OF_DOMAIN),
         languages: await languageFigures(this.database, scope, campaign),
+        variants: await settledVariants(this.database, scope, campaign),
       }),
     );
     const milliseconds = Math.round(performance.now() - began);
     await sql`
       insert into messaging.campaign_breakdowns as b (campaign_id, environment_id, version, links, providers, languages,
-        counted_at, milliseconds)
+        variants, counted_at, milliseconds)
       values (${campaign.id}, ${scope.environmentId}, ${version}, ${JSON.stringify(links)}, ${JSON.stringify(providers)},
-        ${JSON.stringify(languages)}, ${countedAt}, ${milliseconds})
+        ${JSON.stringify(languages)}, ${JSON.stringify(variants)}, ${countedAt}, ${milliseconds})
       on conflict (campaign_id, environment_id) do update set version = excluded.version, links = excluded.links,
-        providers = excluded.providers, languages = excluded.languages, counted_at = excluded.counted_at,
-        milliseconds = excluded.milliseconds
+        providers = excluded.providers, languages = excluded.languages, variants = excluded.variants,
+        counted_at = excluded.counted_at, milliseconds = excluded.milliseconds
     `.execute(this.database.tables());
-    return { links, providers, languages, countedAt, milliseconds, isCurrent: true };
+    return { links, providers, languages, variants, countedAt, milliseconds, isCurrent: true };
   }
 
   async #versionOf(scope: ProjectScope, campaignId: string): Promise<string | undefined> {
@@ -251,11 +258,13 @@ export async function forgetBreakdowns(
   `.execute(database.tables());
 }
 
-/** Every change of a counter gives its row another xmin (PostgreSQL, 5.6); links come in sets that are only added to. */
+/** Every change of a counter gives its row another xmin (PostgreSQL, 5.6); links come in sets that are only added to, as recipients. */
 const versionOf = (scope: ProjectScope, campaignId: string) => sql`(
   select coalesce(string_agg(k.writer || ':' || k.xmin::text, ',' order by k.writer), '') || '/'
     || (select count(*) from messaging.link_sets l
       where l.campaign_id = ${campaignId} and l.environment_id = ${scope.environmentId})
+    || '/' || (select c.expanded_emails from messaging.campaigns c
+      where c.id = ${campaignId} and c.environment_id = ${scope.environmentId})
   from messaging.campaign_counters k
   where k.campaign_id = ${campaignId} and k.environment_id = ${scope.environmentId}
 )`;

@@ -61,6 +61,7 @@ describe('a campaign’s figures by link and provider', () => {
       queuedOn: row!.day,
       queuedAt: row!.queued_at,
       translations: Object.keys(translations),
+      variants: 0,
     };
     await fixture.test.query(
       `update messaging.deliveries set locale = case when id = $1 then 'ja' when id = $2 then 'pt' else 'de-AT' end`,

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { matchLocale, type ProjectScope } from '#kernel';
 import { type Database, keptDay, plannedForValues } from '#platform';
 import { type Arrivals, type DomainFacts, FEWEST_MAILS_OF_DOMAIN, MOST_LISTED } from './report-facts.js';
+import { type VariantFigures, variantFigures } from '../../campaigns/variant-figures.query.js';
 import { PARTITION } from '../../deliveries/campaign-front.query.js';
 
 /** Results of mails. */
@@ -116,6 +117,17 @@ function sumOf(figures: readonly MailFigures[]): MailFigures {
   return sum;
 }
 
+/** The results of a campaign's variants; none of one without. */
+export async function settledVariants(
+  database: Database,
+  scope: ProjectScope,
+  campaign: CampaignMails & { readonly variants: number },
+): Promise<VariantFigures[]> {
+  if (campaign.variants === 0) return [];
+  const figures = await variantFigures(database, scope, campaign);
+  return (await settledFigures<VariantFigures[]>(database, scope, campaign.id, 'variants')) ?? figures;
+}
+
 /** Mails of a campaign that arrived or not, by mailbox provider and together. */
 interface DomainFigures {
   readonly domains: DomainFacts[];
@@ -149,7 +161,7 @@ export async function domainFigures(
 }
 
 /** Figures by their column, which are counted from deliveries. */
-export type SettledFigures = 'providers' | 'languages' | 'domains';
+export type SettledFigures = 'providers' | 'languages' | 'variants' | 'domains';
 
 /**
  * Figures that were counted before the rows behind them were let go; null while those are kept. Asked for after the count: of

@@ -2,14 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { eventually } from '#testing/eventually';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { MINUTE } from '../../messaging.fixture.js';
-import { CampaignLifecycle, CONNECTIONS, READERS, states } from './campaign-lifecycle.fixture.js';
+import { afterOneChunk, CampaignLifecycle, CONNECTIONS, READERS, states } from './campaign-lifecycle.fixture.js';
 import { CampaignExpansionService } from './campaign-expansion.service.js';
-
-/** Stops the expansion when it asks for the second time. */
-function afterOneChunk(): AbortSignal {
-  let asked = 0;
-  return Object.defineProperty(new AbortController().signal, 'aborted', { get: () => asked++ > 0 });
-}
 
 describe('a campaign under way', () => {
   let lifecycle: CampaignLifecycle;

@@ -1,13 +1,16 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type NotNull, type RawBuilder, sql } from 'kysely';
 import { ProjectsQuery } from '#access';
 import { type AudienceChunk, RecipientsQuery } from '#audience';
 import { EmailQuotaService } from '#billing';
-import { isTimeZone, momentOfLocalTime, type ProjectScope } from '#kernel';
+import { Clock, isTimeZone, momentOfLocalTime, type ProjectScope } from '#kernel';
 import {
   cancel,
+  type Config,
+  CONFIG,
   Database,
   doneUnlessAborted,
+  enqueue,
   type JobContext,
   type JobResult,
   present,
@@ -16,6 +19,7 @@ import {
   sqlStateOf,
 } from '#platform';
 import { CampaignLifecycleService, expandCampaign } from '../../campaigns/campaign-lifecycle.service.js';
+import { decideVariant } from '../../campaigns/variant-tests.service.js';
 import { movingFrontBack, PARTITION } from '../../deliveries/campaign-front.query.js';
 import { wakeSenders } from '../../deliveries/delivery-queue.query.js';
 import { gotUnopened } from '../../campaigns/unopened-mails.query.js';
@@ -23,6 +27,7 @@ import type { MessagingTables } from '../../messaging-tables.js';
 import { isContentFault } from '../delivery-outcome.js';
 import type { CampaignMail } from '../mails/campaign-mail.js';
 import { CompiledMailsService } from '../mails/compiled-mails.service.js';
+import { variantOf } from './variant-assignment.js';
 
 const CHUNK = 5_000;
 /** Senders begin when it is committed, and have enough of it until the next is. */
@@ -72,6 +77,8 @@ export class CampaignExpansionService {
     private readonly quota: EmailQuotaService,
     private readonly projects: ProjectsQuery,
     private readonly lifecycle: CampaignLifecycleService,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /** Fails the campaign where it cannot be expanded. Rejects when it is worth another try. */
@@ -139,6 +146,8 @@ export class CampaignExpansionService {
       await this.#adjustReservation(scope, campaign, emails, isComplete);
       const cursor = chunk.last ?? campaign.expansionCursor;
       await this.#advance(campaign, { emails, cursor, isComplete });
+      if (isComplete && campaign.testPhase === 'TESTING')
+        await enqueue(this.database, scope, decideVariant({ campaignId }, this.clock.now()));
       if (isComplete && isFrozen) await this.recipients.release(scope, campaignId);
       wakeSenders(this.database);
       return !isComplete;
@@ -160,11 +169,22 @@ export class CampaignExpansionService {
     };
     const dueAt = await this.#dueAt(scope, campaign, chunk);
     const isUnopened = resendOf === null ? null : await gotUnopened(this.database, scope, resendOf);
+    const { test, testPhase, variants } = campaign;
+    const hasVariants = test !== null;
+    // Once it is decided nobody gets another one than the winner.
+    const isTested = test !== null && testPhase === 'TESTING';
+    const variant = isTested
+      ? variantOf(this.config.TOKEN_SECRET, { ...test, campaignId: id, variants }, sql`a.subscriber_id`)
+      : sql`null::smallint`;
+    // The rest waits for the winner.
+    const whenDue = isTested ? sql`case when page.variant is null then 'infinity' else ${dueAt} end` : dueAt;
     // A campaign that failed and is sent again reopens deliveries that reached nobody.
     const reopening = isSentAgain
       ? sql`reopened as (
         update messaging.deliveries d set state = 'PENDING', reason = null, last_error = null, attempt = 0, finished_at = null,
-          locale = page.locale, created_at = ${audienceAt}, next_attempt_at = ${dueAt}, due_since = null
+          locale = page.locale, created_at = ${audienceAt}, next_attempt_at = ${whenDue}, due_since = null${
+            hasVariants ? sql`, variant = page.variant` : sql``
+          }
         from page
         where d.source_id = ${id} and d.environment_id = ${environmentId} and d.subscriber_id = page.subscriber_id
           and (d.state = 'CANCELLED' or (d.state = 'FAILED' and d.reason = 'config')) and d.queued_on = ${queuedOn}::date
@@ -173,14 +193,16 @@ export class CampaignExpansionService {
       : sql``;
     const { rows } = await sql<Chunk>`
       /* expand_campaign */ with ${this.recipients.audience(scope, topicIds, audienceAt, chunk)}, page as materialized (
-        select a.subscriber_id, a.address, a.address_key, a.locale, a.time_zone, platform.new_id() as id from audience a
+        select a.subscriber_id, a.address, a.address_key, a.locale, a.time_zone, platform.new_id() as id${
+          hasVariants ? sql`, ${variant} as variant` : sql``
+        } from audience a
         ${isUnopened === null ? sql`` : sql`where ${isUnopened(sql`a.subscriber_id`, true)}`}
       ), ${reopening}added as (
         insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
-          address_key, locale, message_id, state, next_attempt_at, created_at)
+          address_key, locale, message_id, state, next_attempt_at, created_at${hasVariants ? sql`, variant` : sql``})
         select page.id, ${queuedOn}::date, ${environmentId}, 'CAMPAIGN', ${id},
           page.subscriber_id, page.address, page.address_key, page.locale, '<' || page.id || '@' || ${domain}::text || '>',
-          'PENDING', ${dueAt}, ${audienceAt}
+          'PENDING', ${whenDue}, ${audienceAt}${hasVariants ? sql`, page.variant` : sql``}
         from page
         ${maySkip ? sql`on conflict do nothing` : sql``}
         returning next_attempt_at, id
@@ -278,7 +300,10 @@ function lockToExpand(database: Database, { environmentId }: ProjectScope, id: s
       'expansionCursor',
       'scheduledAtLocal',
       'resendOf',
+      'test',
+      'testPhase',
     ])
+    .select(sql<number>`jsonb_array_length(c.variants)`.as('variants'))
     .select(['usagePeriod', 'reservedEmails', 'expandedEmails', PARTITION.as('queuedOn')])
     .select(sql<boolean>`c.audience_at > c.queued_at`.as('isSentAgain'))
     .select(isHeld(environmentId).as('isHeld'))

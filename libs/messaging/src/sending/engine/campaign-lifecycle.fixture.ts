@@ -11,6 +11,12 @@ export const READERS = Number(process.env['LIFECYCLE_READERS'] ?? 300);
 export const CONNECTIONS = 2;
 export const never = new AbortController().signal;
 
+/** Stops the expansion when it asks for the second time. */
+export function afterOneChunk(): AbortSignal {
+  let asked = 0;
+  return Object.defineProperty(new AbortController().signal, 'aborted', { get: () => asked++ > 0 });
+}
+
 /** How many deliveries are in each state. */
 export function states(rows: readonly DeliveryRow[]): Readonly<Record<string, number>> {
   const byState = Map.groupBy(rows, ({ state }) => state);

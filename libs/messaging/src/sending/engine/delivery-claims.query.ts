@@ -103,6 +103,8 @@ export const isInDoubt = (epoch: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`(d.state = 'SENDING' or (d.state = 'CLAIMED' and d.lease_epoch <> ${epoch}))`;
 
 interface ClaimOptions {
+  /** Variant of mails without one of their own. */
+  readonly otherwise?: RawBuilder<unknown>;
   readonly limit: number;
   readonly leaseToken: string;
   /** The marks that follow are not waited for, where there is an epoch. */
@@ -165,7 +167,11 @@ export class DeliveryClaimsQuery {
       await moveFront(this.database, scope, id);
       // A mark that a crash of the server undoes would take with it which relay a mail may have arrived by.
       const inEpoch = ambiguousPolicy === 'RESEND' && !byOwnRelays;
-      const claimed = await this.#claim('claim_campaign', scope, which, { limit, leaseToken, inEpoch });
+      const otherwise = sql`(
+          select c.winning_variant from messaging.campaigns c where c.id = ${id} and c.environment_id = ${scope.environmentId}
+        )`;
+      const options = { limit, leaseToken, inEpoch, otherwise };
+      const claimed = await this.#claim('claim_campaign', scope, which, options);
       if (inEpoch && claimed[0]?.leaseEpoch === null) await beginEpoch(this.database, scope);
       return claimed;
     });
@@ -201,7 +207,7 @@ export class DeliveryClaimsQuery {
     name: string,
     { environmentId }: ProjectScope,
     which: RawBuilder<unknown>,
-    { limit, leaseToken, inEpoch }: ClaimOptions,
+    { limit, leaseToken, inEpoch, otherwise }: ClaimOptions,
   ): Promise<ClaimedDelivery[]> {
     const { rows } = await sql<ClaimedDelivery>`${named(name)}
       with present as materialized (
@@ -222,7 +228,8 @@ export class DeliveryClaimsQuery {
       from due where d.id = due.id and d.queued_on = due.queued_on and d.environment_id = ${environmentId}
       returning d.id, d.queued_on, d.kind, d.source_id, d.subscriber_id, d.address, d.locale, d.message_id, d.lease_token,
         d.lease_epoch, d.attempt, d.created_at, coalesce(d.due_since, due.claimed_at) as due_since,
-        due.in_doubt as interrupted, due.possible_duplicate, d.relay_key
+        due.in_doubt as interrupted, due.possible_duplicate, d.relay_key,
+        ${otherwise === undefined ? sql`d.variant` : sql`coalesce(d.variant, ${otherwise}) as variant`}
     `.execute(this.database.tables());
     return rows;
   }

@@ -20,6 +20,7 @@ import {
 } from '../../content/processes/content-processes.service.js';
 import { type LinkSetContent, LinkSetsService } from '../../engagement/link-sets.service.js';
 import { Campaign } from '../../campaigns/campaign.js';
+import { withVariant } from '../../campaigns/campaign-variants.js';
 import { type CONTENT_PARTS, contentIn, translationFor } from '../../content/document/translated-content.js';
 import { TemplateContentsQuery } from '../../templates/template-contents.query.js';
 import { VersionPlansQuery } from '../../automations/runs/version-plans.query.js';
@@ -77,6 +78,12 @@ interface QueuedCampaign {
   readonly version: string;
 }
 
+/** The reader's language, and the number of the variant that they get; null: the first, where there are any. */
+interface MailChoice {
+  readonly locale: string | null;
+  readonly variant: number | null;
+}
+
 /** Mails of an automation that are alike: of one step of one version, queued on one day, with a footer in one language. */
 export interface AutomationMailStep {
   readonly versionId: number;
@@ -104,7 +111,10 @@ export interface StepContent {
 
 /** The parts of a campaign that its mails are made of, its template's content in them. */
 export type DraftOfMail = CampaignMail['campaign'] &
-  Pick<Campaign, (typeof CONTENT_PARTS)[number] | 'translations' | 'fromName' | 'fromEmail' | 'replyTo'>;
+  Pick<
+    Campaign,
+    (typeof CONTENT_PARTS)[number] | 'translations' | 'variants' | 'fromName' | 'fromEmail' | 'replyTo'
+  >;
 
 /** A campaign with the content that its mails have. */
 type FilledCampaign = DraftOfMail & Pick<Campaign, 'audienceAt' | 'queuedAt'>;
@@ -138,14 +148,15 @@ export class CompiledMailsService {
   ) {}
 
   /**
-   * A queued campaign in the translation for readers with this language, compiled; rejects when it, or its project, is gone.
+   * A queued campaign's variant in the translation for readers with this language, compiled; rejects when it, or its project, is gone.
    */
-  async ofQueued(queued: QueuedCampaign, locale: string | null): Promise<CampaignMail> {
+  async ofQueued(queued: QueuedCampaign, { locale, variant }: MailChoice): Promise<CampaignMail> {
     const { scope, campaignId, version } = queued;
     const key = `${campaignId}/${version}`;
-    const campaign = await this.#queued.forceFetch(key, { context: queued });
+    const campaign = withVariant(await this.#queued.forceFetch(key, { context: queued }), variant);
     const language = languageFor(campaign, locale);
-    return this.#campaigns.of(`${key}/${language.translation ?? ''}/${language.footerLocale ?? ''}`, () => {
+    const { translation, footerLocale } = language;
+    return this.#campaigns.of(`${key}/${variant ?? ''}/${translation ?? ''}/${footerLocale ?? ''}`, () => {
       const queuedOn = campaign.queuedAt?.toISOString().slice(0, 10);
       const tracked = queuedOn === undefined ? null : { owner: { campaignId }, queuedOn };
       return this.#compileCampaign(scope, campaign, language, tracked);
@@ -156,24 +167,27 @@ export class CompiledMailsService {
   async compile(
     scope: ProjectScope,
     campaignId: string,
-    locale: string | null = null,
+    { locale, variant }: MailChoice = { locale: null, variant: null },
   ): Promise<CampaignMail> {
-    return this.compileDraft(scope, await this.#find(scope, campaignId), locale);
+    return this.compileDraft(scope, withVariant(await this.#find(scope, campaignId), variant), locale);
   }
 
-  /** The same of a campaign with changes that nothing has stored. */
+  /** The same of a campaign with changes that nothing has stored, or with one of its variants. */
   compileDraft(scope: ProjectScope, draft: DraftOfMail, locale: string | null): Promise<CampaignMail> {
     return this.#compileCampaign(scope, draft, languageFor(draft, locale), null);
   }
 
-  /** A queued campaign's own mail, when all of its translations can be compiled, too: `ofQueued` has them from then on. */
+  /** A queued campaign's mail, when all variants and translations can be compiled, too: `ofQueued` has them from then on. */
   async compileAll(scope: ProjectScope, campaignId: string): Promise<CampaignMail> {
-    const { audienceAt, translations } = await this.#find(scope, campaignId);
+    const campaign = await this.#find(scope, campaignId);
+    const { audienceAt, variants } = campaign;
     // As its deliveries are created.
     const queued = { scope, campaignId, version: audienceAt?.toISOString() ?? '' };
-    const own = await this.ofQueued(queued, null);
-    for (const translation of Object.keys(translations)) await this.ofQueued(queued, translation);
-    return own;
+    const numbers = variants.length === 0 ? [null] : variants.map((_, index) => index + 1);
+    for (const variant of numbers)
+      for (const locale of [null, ...Object.keys(withVariant(campaign, variant).translations)])
+        await this.ofQueued(queued, { locale, variant });
+    return this.ofQueued(queued, { locale: null, variant: numbers[0] ?? null });
   }
 
   #compileCampaign(

@@ -49,7 +49,7 @@ export class MailPreparationService {
     private readonly clock: Clock,
   ) {}
 
-  /** Each campaign's mails by language, all of a campaign in one batch. */
+  /** Each campaign's mails by variant and language, all of a campaign in one batch. */
   async campaigns(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
     const deadline = new Deadline(COMPILE_WAIT_MS);
     const campaigns = Map.groupBy(works, ({ delivery }) => delivery.sourceId);
@@ -113,15 +113,15 @@ export class MailPreparationService {
 
   async #ofCampaign(works: readonly DeliveryWork[], deadline: Deadline): Promise<PreparedDelivery[]> {
     const now = this.clock.now();
-    const mails = new Map<string | null, CampaignMail>();
+    const mails = new Map<string, CampaignMail>();
     const prepared: PreparedDelivery[] = [];
-    for (const [locale, alike] of Map.groupBy(works, ({ delivery }) => delivery.locale)) {
+    for (const [choice, alike] of Map.groupBy(works, choiceOf)) {
       const mail = await this.#compiled(alike, deadline, now);
-      if ('template' in mail) mails.set(locale, mail);
+      if ('template' in mail) mails.set(choice, mail);
       else prepared.push(...mail);
     }
     const composable = works.flatMap((work) => {
-      const mail = mails.get(work.delivery.locale);
+      const mail = mails.get(choiceOf(work));
       return mail === undefined ? [] : [{ work, mail }];
     });
     const [first] = composable;
@@ -130,7 +130,7 @@ export class MailPreparationService {
     return [...prepared, ...(await this.batches.prepare(composable, now, admit))];
   }
 
-  /** The mail of deliveries to readers of one language, or their outcomes without one. */
+  /** The mail of deliveries of one variant to readers of one language, or their outcomes without one. */
   async #compiled(
     works: readonly DeliveryWork[],
     deadline: Deadline,
@@ -140,7 +140,7 @@ export class MailPreparationService {
     // The moment at which they were queued stands for the content: a campaign that failed may be changed.
     const queued = { scope, campaignId: delivery.sourceId, version: delivery.createdAt.toISOString() };
     try {
-      const mail = await deadline.waitFor(this.mails.ofQueued(queued, delivery.locale));
+      const mail = await deadline.waitFor(this.mails.ofQueued(queued, delivery));
       return mail ?? works.map((work) => withoutMail(work, held(work.delivery, 'rendering', now, now)));
     } catch (error) {
       if (!isContentFault(error)) throw error;
@@ -239,6 +239,9 @@ export class MailPreparationService {
     }
   }
 }
+
+/** The variant and language of a campaign's mail, to compare. */
+const choiceOf = ({ delivery: { variant, locale } }: DeliveryWork): string => `${variant ?? ''}/${locale ?? ''}`;
 
 function stepOf(
   { delivery: { sourceId, queuedOn, locale } }: DeliveryWork,

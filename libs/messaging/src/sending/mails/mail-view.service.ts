@@ -223,7 +223,7 @@ export class MailViewService {
 
   async #compiled(scope: ProjectScope, mail: MailOfLink): Promise<CampaignMail> {
     const { campaignId, versionId, place, queuedOn, locale, enteredAt } = mail;
-    if (campaignId !== null) return this.mails.ofQueued({ scope, campaignId, version: queuedOn }, locale);
+    if (campaignId !== null) return this.mails.ofQueued({ scope, campaignId, version: queuedOn }, mail);
     if (versionId === null || place === null || enteredAt === null)
       throw new Error('The mail belongs to neither a campaign nor an automation.');
     const [content = null] = await this.mails.contentsOf(scope, [{ versionId, place, enteredAt }]);

@@ -72,7 +72,7 @@ export class TestMailsService {
       return { skipped: 'suppressed' };
     const campaignId = await this.#campaignOf(scope, delivery.sourceId);
     if (campaignId === null) return { skipped: 'campaign-deleted' };
-    const compiled = await this.mails.compile(scope, campaignId, delivery.locale);
+    const compiled = await this.mails.compile(scope, campaignId, delivery);
     const recipient = await this.rendering.sampleRecipient(compiled, delivery.address);
     const { id: deliveryId, messageId, kind, locale } = delivery;
     // Its links lead to nobody.
