@@ -3128,6 +3128,7 @@ create table messaging.campaign_breakdowns (
   languages jsonb not null,
   counted_at timestamp with time zone not null,
   milliseconds integer not null,
+  variants jsonb not null default '[]'::jsonb,
   constraint campaign_breakdowns_pkey PRIMARY KEY (campaign_id, environment_id),
   constraint campaign_breakdowns_campaign_id_environment_id_fkey FOREIGN KEY (campaign_id, environment_id) REFERENCES messaging.campaigns(id, environment_id) ON DELETE CASCADE
 );
@@ -3299,12 +3300,20 @@ create table messaging.campaigns (
   template_key text collate "C",
   template_version integer,
   template_content_id uuid,
+  variants jsonb not null default '[]'::jsonb,
+  test jsonb,
+  test_phase text,
+  winning_variant smallint,
+  test_undecided_at timestamp with time zone,
+  test_result jsonb,
   constraint campaigns_pkey PRIMARY KEY (id, environment_id),
   constraint campaigns_ambiguous_policy_check CHECK ((ambiguous_policy = ANY (ARRAY['RESEND'::text, 'HOLD'::text]))),
+  constraint campaigns_decided CHECK ((((test_phase = 'DECIDED'::text) IS TRUE) = (winning_variant IS NOT NULL))),
   constraint campaigns_pre_send_score_check CHECK (((pre_send_score >= 0) AND (pre_send_score <= 100))),
   constraint campaigns_pre_send_status_check CHECK ((pre_send_status = ANY (ARRAY['PENDING'::text, 'PASSED'::text, 'WARNING'::text, 'FAILED'::text]))),
   constraint campaigns_send_strategy_check CHECK ((send_strategy = ANY (ARRAY['DRAFT'::text, 'IMMEDIATE'::text, 'SCHEDULED'::text]))),
   constraint campaigns_status_check CHECK ((status = ANY (ARRAY['DRAFT'::text, 'SCHEDULED'::text, 'QUEUED_FOR_SENDING'::text, 'SENDING'::text, 'PAUSED'::text, 'SENT'::text, 'CANCELLED'::text, 'FAILED'::text, 'ARCHIVED'::text]))),
+  constraint campaigns_test_phase_check CHECK ((test_phase = ANY (ARRAY['TESTING'::text, 'DECIDED'::text]))),
   constraint campaigns_environment_id_campaign_key_key UNIQUE (environment_id, campaign_key)
 );
 CREATE INDEX campaigns_newest ON messaging.campaigns USING btree (environment_id, created_at DESC, id DESC);
@@ -3313,8 +3322,8 @@ CREATE INDEX campaigns_queued ON messaging.campaigns USING btree (environment_id
 CREATE INDEX campaigns_scheduled ON messaging.campaigns USING btree (scheduled_at) WHERE (status = 'SCHEDULED'::text);
 CREATE INDEX campaigns_sent ON messaging.campaigns USING btree (completed_at) WHERE (status = ANY (ARRAY['SENT'::text, 'ARCHIVED'::text]));
 CREATE INDEX campaigns_under_way ON messaging.campaigns USING btree (status) WHERE (status = ANY (ARRAY['QUEUED_FOR_SENDING'::text, 'SENDING'::text]));
-CREATE TRIGGER note_media_of_changed AFTER UPDATE OF content_json, translations, deleted_at ON messaging.campaigns FOR EACH ROW EXECUTE FUNCTION messaging.note_media('campaign', 'id', 'content_json', 'translations');
-CREATE TRIGGER note_media_of_new AFTER INSERT OR DELETE ON messaging.campaigns FOR EACH ROW EXECUTE FUNCTION messaging.note_media('campaign', 'id', 'content_json', 'translations');
+CREATE TRIGGER note_media_of_changed AFTER UPDATE OF content_json, translations, variants, deleted_at ON messaging.campaigns FOR EACH ROW EXECUTE FUNCTION messaging.note_media('campaign', 'id', 'content_json', 'translations', 'variants');
+CREATE TRIGGER note_media_of_new AFTER INSERT OR DELETE ON messaging.campaigns FOR EACH ROW EXECUTE FUNCTION messaging.note_media('campaign', 'id', 'content_json', 'translations', 'variants');
 alter table messaging.campaigns enable row level security;
 alter table messaging.campaigns force row level security;
 create policy app_rows on messaging.campaigns for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
@@ -3341,6 +3350,9 @@ comment on column messaging.campaigns.resend_of is 'Key of a sent campaign: the 
 comment on column messaging.campaigns.template_key is 'The template whose content it has in place of its own, also once that is deleted.';
 comment on column messaging.campaigns.template_version is 'Null: the one in use.';
 comment on column messaging.campaigns.template_content_id is 'What it keeps from the moment that it is scheduled or sent. A change of the template makes another.';
+comment on column messaging.campaigns.variants is 'Contents of an A/B test, the first is number 1; what one leaves out is the campaign''s own.';
+comment on column messaging.campaigns.test_undecided_at is 'When the test came to no result, and a choice was asked for.';
+comment on column messaging.campaigns.test_result is 'The counts by which the winner was chosen, as they were then.';
 
 create table messaging.data_export_parts (
   export_id uuid not null,
@@ -3429,6 +3441,7 @@ END) stored,
   bounced_at timestamp with time zone,
   bounce_type text,
   bounce_class text,
+  variant smallint,
   constraint deliveries_pkey PRIMARY KEY (id, queued_on, environment_id),
   constraint deliveries_bounce_class_check CHECK ((bounce_class = ANY (ARRAY['hard'::text, 'mailbox'::text, 'policy'::text, 'sender'::text, 'content'::text, 'network'::text, 'unknown'::text]))),
   constraint deliveries_bounce_type_check CHECK ((bounce_type = ANY (ARRAY['HARD'::text, 'SOFT'::text]))),
@@ -3469,6 +3482,7 @@ comment on column messaging.deliveries.reason is 'Why it was skipped, or the cla
 comment on column messaging.deliveries.relay_key is 'The project''s relay that it was handed to last, or is being handed to; null: the installation''s. What may have arrived is never handed to another.';
 comment on column messaging.deliveries.provider_message_id is 'What the relay called it in its reply, as its events name it.';
 comment on column messaging.deliveries.bounce_class is 'Why a mail came back that had been accepted: a class of the table of bounces.';
+comment on column messaging.deliveries.variant is 'Number of the campaign''s variant; null without variants, and for the rest, who get the winner: until then next_attempt_at is infinity.';
 
 create table messaging.delivery_engagement (
   delivery_id uuid not null,
@@ -3989,6 +4003,7 @@ create table messaging.settled_figures (
   providers jsonb,
   languages jsonb,
   domains jsonb,
+  variants jsonb,
   constraint settled_figures_pkey PRIMARY KEY (campaign_id, environment_id),
   constraint settled_figures_campaign_id_environment_id_fkey FOREIGN KEY (campaign_id, environment_id) REFERENCES messaging.campaigns(id, environment_id) ON DELETE CASCADE
 );

@@ -34,6 +34,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   getSuppression: { strangerStatus: 200 },
   unsuppress: { headers: { 'x-confirm-unsuppress': 'true' }, strangerStatus: 204 },
   updateCampaign: { body: () => ({ name: 'Mine' }) },
+  chooseVariant: { body: () => ({ variant: 1 }) },
   testCampaign: { body: () => ({ emails: ['me@example.com'] }) },
   updateAutomation: { body: () => ({ name: 'Mine' }) },
   updateAutomationContent: { body: () => ({ nodes: '[]', edges: '[]' }) },

@@ -57,6 +57,7 @@ const good: CampaignFacts = {
   mergeTagFaults: [],
   contentFault: null,
   content,
+  variantFaults: null,
   now: NOW,
 };
 

@@ -1372,6 +1372,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/v1/campaigns/{campaignKey}/choose-variant': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * End a campaign’s test and send the rest of the audience this variant
+     * @description While `testPhase` is TESTING, also before its `decideAfter`: for `by: MANUAL`, an undecided test that asks, or whoever knows already. The counts of that moment are kept with the decision. 409 when it was decided before.
+     *
+     *     The key needs the scope `campaigns:write`.
+     */
+    post: operations['chooseVariant'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/campaigns/{campaignKey}/retry-failed': {
     parameters: {
       query?: never;
@@ -1458,6 +1480,28 @@ export interface paths {
      *     The key needs the scope `reports:read`.
      */
     get: operations['getCampaignLanguages'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/campaigns/{campaignKey}/report/variants': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get the results of a campaign’s A/B test
+     * @description What became of the mails of each variant’s share of the test, also after the decision, with the counts that decided beside; the rest of the audience, who got the winner, is apart. Rates with 95 % confidence (Wilson’s interval); `pValue` by the z-test of two proportions, by Fisher’s exact test where cases are rare. Counted when somebody asks; those of a campaign with more than 50 000 mails within a minute of it.
+     *
+     *     The key needs the scope `reports:read`.
+     */
+    get: operations['getCampaignVariants'];
     put?: never;
     post?: never;
     delete?: never;
@@ -5196,6 +5240,22 @@ export interface components {
           contentText: string | null;
         };
       };
+      variants: {
+        name: string;
+        subject: string | null;
+        previewText: string | null;
+        contentJson: string | null;
+        contentText: string | null;
+        fromName: string | null;
+        translations: {
+          [key: string]: {
+            subject: string | null;
+            previewText: string | null;
+            contentJson: string | null;
+            contentText: string | null;
+          };
+        };
+      }[];
       /**
        * @description The template that the content is from, with `subject`, `previewText` and `translations` where the campaign has none.
        * @example APIT-1
@@ -5203,6 +5263,18 @@ export interface components {
       templateKey: string | null;
       /** @description The version that was chosen, or that it keeps since it was scheduled or sent; null: the one in use. */
       templateVersion: number | null;
+      test: {
+        sharePercent: number;
+        decideAfter: string;
+        /** @enum {string} */
+        by: 'CLICKS' | 'OPENS' | 'MANUAL';
+        /** @enum {string} */
+        ifUndecided: 'LEADER' | 'FIRST' | 'ASK';
+      } | null;
+      /** @description Null without variants, and before it is sent. */
+      testPhase: ('TESTING' | 'DECIDED') | null;
+      /** @description Number of the variant that the rest of the audience gets; null until it is decided. */
+      winningVariant: number | null;
       /** @description Strings of yours by key. */
       metadata: {
         [key: string]: string;
@@ -5415,6 +5487,132 @@ export interface components {
       /** @description Null before sending, and until a large campaign is counted for the first time. */
       countedAt: string | null;
     };
+    CampaignVariants: {
+      testPhase: ('TESTING' | 'DECIDED') | null;
+      /** @description The rate that is compared; clicks with `MANUAL`. */
+      by: ('CLICKS' | 'OPENS' | 'MANUAL') | null;
+      /** @description Number of the variant with the highest rate, the first of equal ones. */
+      leader: number | null;
+      /** @description The leader is better than each other one, p < 0.05. */
+      isSure: boolean;
+      winningVariant: number | null;
+      /** @description False: by hand; null: not decided. */
+      decidedByRule: boolean | null;
+      decidedAt: string | null;
+      /** @description When the test came to no result and asked for a choice. */
+      undecidedAt: string | null;
+      /** @description Of the test alone; empty for a campaign without variants. */
+      variants: {
+        variant: number;
+        name: string;
+        /**
+         * Format: int64
+         * @description Whose mail was queued.
+         */
+        recipients: number;
+        /** Format: int64 */
+        sent: number;
+        /**
+         * Format: int64
+         * @description Sent minus bounced.
+         */
+        delivered: number;
+        /** Format: int64 */
+        bounced: number;
+        /**
+         * Format: int64
+         * @description Mails that a person opened; a click counts as an open.
+         */
+        opened: number;
+        /**
+         * Format: int64
+         * @description Mails in which a person followed a link.
+         */
+        clicked: number;
+        /** Format: int64 */
+        unsubscribed: number;
+        /** Format: int64 */
+        complained: number;
+        /** @description opened / delivered */
+        opens: {
+          rate: number;
+          low: number;
+          high: number;
+        };
+        /** @description clicked / delivered */
+        clicks: {
+          rate: number;
+          low: number;
+          high: number;
+        };
+        /** @description How often chance alone makes such a difference to the leader; null for the leader. */
+        pValue: number | null;
+        /** @description The counts when it was decided, which never change. */
+        decidedBy: {
+          /**
+           * Format: int64
+           * @description Whose mail was queued.
+           */
+          recipients: number;
+          /** Format: int64 */
+          sent: number;
+          /**
+           * Format: int64
+           * @description Sent minus bounced.
+           */
+          delivered: number;
+          /** Format: int64 */
+          bounced: number;
+          /**
+           * Format: int64
+           * @description Mails that a person opened; a click counts as an open.
+           */
+          opened: number;
+          /**
+           * Format: int64
+           * @description Mails in which a person followed a link.
+           */
+          clicked: number;
+          /** Format: int64 */
+          unsubscribed: number;
+          /** Format: int64 */
+          complained: number;
+        } | null;
+      }[];
+      /** @description The others, who wait for the winner or got it. */
+      rest: {
+        /**
+         * Format: int64
+         * @description Whose mail was queued.
+         */
+        recipients: number;
+        /** Format: int64 */
+        sent: number;
+        /**
+         * Format: int64
+         * @description Sent minus bounced.
+         */
+        delivered: number;
+        /** Format: int64 */
+        bounced: number;
+        /**
+         * Format: int64
+         * @description Mails that a person opened; a click counts as an open.
+         */
+        opened: number;
+        /**
+         * Format: int64
+         * @description Mails in which a person followed a link.
+         */
+        clicked: number;
+        /** Format: int64 */
+        unsubscribed: number;
+        /** Format: int64 */
+        complained: number;
+      } | null;
+      /** @description Null before sending, and until a large campaign is counted for the first time. */
+      countedAt: string | null;
+    };
     CampaignLinks: components['schemas']['CampaignLink'][];
     CampaignLink: {
       /**
@@ -5497,6 +5695,8 @@ export interface components {
        * @example de-AT
        */
       locale: string | null;
+      /** @description The number of the variant that the person has in the test; null without, and for those who get the winner. */
+      variant: number | null;
       attempts: number;
       /** @description The last answer of the next hop. Addresses in it are masked as `email` is. */
       lastError: string | null;
@@ -7598,6 +7798,8 @@ export interface components {
         | 'campaign.queued'
         | 'campaign.sent'
         | 'campaign.failed'
+        | 'campaign.decided'
+        | 'campaign.undecided'
         | 'email.sent'
         | 'email.delivered'
         | 'email.failed'
@@ -17135,6 +17337,34 @@ export interface operations {
            *               "contentText": null
            *             }
            *           },
+           *           "variants": [
+           *             {
+           *               "subject": null,
+           *               "previewText": null,
+           *               "contentJson": null,
+           *               "contentText": null,
+           *               "fromName": null,
+           *               "translations": {},
+           *               "name": "Short"
+           *             },
+           *             {
+           *               "subject": "Have you seen what is new?",
+           *               "previewText": null,
+           *               "contentJson": null,
+           *               "contentText": null,
+           *               "fromName": null,
+           *               "translations": {},
+           *               "name": "Question"
+           *             }
+           *           ],
+           *           "test": {
+           *             "sharePercent": 20,
+           *             "decideAfter": "PT4H",
+           *             "by": "CLICKS",
+           *             "ifUndecided": "LEADER"
+           *           },
+           *           "testPhase": "DECIDED",
+           *           "winningVariant": 2,
            *           "status": "SENT",
            *           "sendStrategy": "SCHEDULED",
            *           "segmentIds": [],
@@ -17142,7 +17372,7 @@ export interface operations {
            *           "estimatedAt": "2026-02-27T10:00:00.000Z",
            *           "scheduledAt": "2026-03-02T08:00:00.000Z",
            *           "scheduledAtLocal": null,
-           *           "completedAt": "2026-03-02T08:01:30.000Z",
+           *           "completedAt": "2026-03-02T11:31:30.000Z",
            *           "replyTo": "hello@example.com",
            *           "templateKey": null,
            *           "templateVersion": null,
@@ -17150,7 +17380,7 @@ export interface operations {
            *           "preSendScore": 100,
            *           "preSendStatus": "PASSED",
            *           "createdAt": "2026-02-26T14:00:00.000Z",
-           *           "updatedAt": "2026-03-02T08:01:30.000Z"
+           *           "updatedAt": "2026-03-02T11:31:30.000Z"
            *         }
            *       ],
            *       "pagination": {
@@ -17230,6 +17460,53 @@ export interface operations {
           templateKey?: string | null;
           /** @description A version of the template that was published. Default: the one in use. */
           templateVersion?: number | null;
+          /** @description Contents to compare, two to five. What one leaves out is the campaign’s own. The first is number 1. Not with `scheduledAtLocal`; PATCH replaces them all, null removes them with the `test`. */
+          variants?:
+            | {
+                name: string;
+                subject?: string | null;
+                previewText?: string | null;
+                contentJson?: string | null;
+                /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+                html?: string | null;
+                /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+                mjml?: string | null;
+                contentText?: string | null;
+                fromName?: string | null;
+                /** @description The variant in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. */
+                translations?: {
+                  [key: string]: {
+                    subject?: string | null;
+                    previewText?: string | null;
+                    contentJson?: string | null;
+                    /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+                    html?: string | null;
+                    /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+                    mjml?: string | null;
+                    contentText?: string | null;
+                  };
+                } | null;
+              }[]
+            | null;
+          test?: {
+            /** @description Percent of the audience that gets the variants in equal parts; the rest waits for the winner. */
+            sharePercent: number;
+            /**
+             * @description ISO 8601, PT1H to P7D: counts from the moment when 95 % of the test’s mails have left or were given up.
+             * @example PT4H
+             */
+            decideAfter: string;
+            /**
+             * @description The rate that decides: mails clicked or opened, of those delivered. `MANUAL`: nothing but `choose-variant`.
+             * @default CLICKS
+             */
+            by?: ('CLICKS' | 'OPENS' | 'MANUAL') | null;
+            /**
+             * @description Where no variant is surely better (p < 0.05 against each other one): the one with the highest rate, the first, or none until `choose-variant`.
+             * @default LEADER
+             */
+            ifUndecided?: ('LEADER' | 'FIRST' | 'ASK') | null;
+          } | null;
           /** @description The content in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. A reader gets the one that fits their `locale` (`de` also for `de-AT`), else the campaign’s own content. */
           translations?: {
             [key: string]: {
@@ -17306,6 +17583,10 @@ export interface operations {
            *       "campaignKey": "APIT-001",
            *       "contentText": null,
            *       "translations": {},
+           *       "variants": [],
+           *       "test": null,
+           *       "testPhase": null,
+           *       "winningVariant": null,
            *       "status": "DRAFT",
            *       "sendStrategy": null,
            *       "segmentIds": [],
@@ -17429,6 +17710,34 @@ export interface operations {
            *           "contentText": null
            *         }
            *       },
+           *       "variants": [
+           *         {
+           *           "subject": null,
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Short"
+           *         },
+           *         {
+           *           "subject": "Have you seen what is new?",
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Question"
+           *         }
+           *       ],
+           *       "test": {
+           *         "sharePercent": 20,
+           *         "decideAfter": "PT4H",
+           *         "by": "CLICKS",
+           *         "ifUndecided": "LEADER"
+           *       },
+           *       "testPhase": "DECIDED",
+           *       "winningVariant": 2,
            *       "status": "SENT",
            *       "sendStrategy": "SCHEDULED",
            *       "segmentIds": [],
@@ -17436,7 +17745,7 @@ export interface operations {
            *       "estimatedAt": "2026-02-27T10:00:00.000Z",
            *       "scheduledAt": "2026-03-02T08:00:00.000Z",
            *       "scheduledAtLocal": null,
-           *       "completedAt": "2026-03-02T08:01:30.000Z",
+           *       "completedAt": "2026-03-02T11:31:30.000Z",
            *       "replyTo": "hello@example.com",
            *       "templateKey": null,
            *       "templateVersion": null,
@@ -17444,7 +17753,7 @@ export interface operations {
            *       "preSendScore": 100,
            *       "preSendStatus": "PASSED",
            *       "createdAt": "2026-02-26T14:00:00.000Z",
-           *       "updatedAt": "2026-03-02T08:01:30.000Z"
+           *       "updatedAt": "2026-03-02T11:31:30.000Z"
            *     }
            */
           'application/json': components['schemas']['Campaign'];
@@ -17553,6 +17862,19 @@ export interface operations {
          *           "contentText": null
          *         }
          *       },
+         *       "variants": [
+         *         {
+         *           "name": "Short"
+         *         },
+         *         {
+         *           "name": "Question",
+         *           "subject": "Have you seen what is new?"
+         *         }
+         *       ],
+         *       "test": {
+         *         "sharePercent": 20,
+         *         "decideAfter": "PT4H"
+         *       },
          *       "sendStrategy": "SCHEDULED",
          *       "scheduledAt": "2026-03-02T08:00:00.000Z"
          *     }
@@ -17574,6 +17896,53 @@ export interface operations {
           templateKey?: string | null;
           /** @description A version of the template that was published. Default: the one in use. */
           templateVersion?: number | null;
+          /** @description Contents to compare, two to five. What one leaves out is the campaign’s own. The first is number 1. Not with `scheduledAtLocal`; PATCH replaces them all, null removes them with the `test`. */
+          variants?:
+            | {
+                name: string;
+                subject?: string | null;
+                previewText?: string | null;
+                contentJson?: string | null;
+                /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+                html?: string | null;
+                /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+                mjml?: string | null;
+                contentText?: string | null;
+                fromName?: string | null;
+                /** @description The variant in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. */
+                translations?: {
+                  [key: string]: {
+                    subject?: string | null;
+                    previewText?: string | null;
+                    contentJson?: string | null;
+                    /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+                    html?: string | null;
+                    /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+                    mjml?: string | null;
+                    contentText?: string | null;
+                  };
+                } | null;
+              }[]
+            | null;
+          test?: {
+            /** @description Percent of the audience that gets the variants in equal parts; the rest waits for the winner. */
+            sharePercent: number;
+            /**
+             * @description ISO 8601, PT1H to P7D: counts from the moment when 95 % of the test’s mails have left or were given up.
+             * @example PT4H
+             */
+            decideAfter: string;
+            /**
+             * @description The rate that decides: mails clicked or opened, of those delivered. `MANUAL`: nothing but `choose-variant`.
+             * @default CLICKS
+             */
+            by?: ('CLICKS' | 'OPENS' | 'MANUAL') | null;
+            /**
+             * @description Where no variant is surely better (p < 0.05 against each other one): the one with the highest rate, the first, or none until `choose-variant`.
+             * @default LEADER
+             */
+            ifUndecided?: ('LEADER' | 'FIRST' | 'ASK') | null;
+          } | null;
           /** @description The content in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. A reader gets the one that fits their `locale` (`de` also for `de-AT`), else the campaign’s own content. */
           translations?: {
             [key: string]: {
@@ -17655,6 +18024,34 @@ export interface operations {
            *           "contentText": null
            *         }
            *       },
+           *       "variants": [
+           *         {
+           *           "subject": null,
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Short"
+           *         },
+           *         {
+           *           "subject": "Have you seen what is new?",
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Question"
+           *         }
+           *       ],
+           *       "test": {
+           *         "sharePercent": 20,
+           *         "decideAfter": "PT4H",
+           *         "by": "CLICKS",
+           *         "ifUndecided": "LEADER"
+           *       },
+           *       "testPhase": null,
+           *       "winningVariant": null,
            *       "status": "DRAFT",
            *       "sendStrategy": "SCHEDULED",
            *       "segmentIds": [],
@@ -17782,6 +18179,34 @@ export interface operations {
            *           "contentText": null
            *         }
            *       },
+           *       "variants": [
+           *         {
+           *           "subject": null,
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Short"
+           *         },
+           *         {
+           *           "subject": "Have you seen what is new?",
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Question"
+           *         }
+           *       ],
+           *       "test": {
+           *         "sharePercent": 20,
+           *         "decideAfter": "PT4H",
+           *         "by": "CLICKS",
+           *         "ifUndecided": "LEADER"
+           *       },
+           *       "testPhase": null,
+           *       "winningVariant": null,
            *       "status": "DRAFT",
            *       "sendStrategy": null,
            *       "segmentIds": [],
@@ -17971,6 +18396,8 @@ export interface operations {
         email?: string;
         /** @description Render what readers with this language get, whatever the subscriber’s own is. */
         locale?: string;
+        /** @description Number of the variant, from 1; the first when left out. */
+        variant?: number;
         /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
         fields?: string;
       };
@@ -18065,6 +18492,7 @@ export interface operations {
         'application/json': {
           email?: string | null;
           locale?: string | null;
+          variant?: number | null;
           subject?: string | null;
           previewText?: string | null;
           contentJson?: string | null;
@@ -18094,6 +18522,34 @@ export interface operations {
               contentText?: string | null;
             };
           } | null;
+          /** @description Contents to compare, two to five. What one leaves out is the campaign’s own. The first is number 1. Not with `scheduledAtLocal`; PATCH replaces them all, null removes them with the `test`. */
+          variants?:
+            | {
+                name: string;
+                subject?: string | null;
+                previewText?: string | null;
+                contentJson?: string | null;
+                /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+                html?: string | null;
+                /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+                mjml?: string | null;
+                contentText?: string | null;
+                fromName?: string | null;
+                /** @description The variant in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. */
+                translations?: {
+                  [key: string]: {
+                    subject?: string | null;
+                    previewText?: string | null;
+                    contentJson?: string | null;
+                    /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+                    html?: string | null;
+                    /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+                    mjml?: string | null;
+                    contentText?: string | null;
+                  };
+                } | null;
+              }[]
+            | null;
         };
       };
     };
@@ -18288,6 +18744,7 @@ export interface operations {
          */
         'application/json': {
           emails: string[];
+          variant?: number | null;
           locale?: string | null;
         };
       };
@@ -18423,6 +18880,34 @@ export interface operations {
            *           "contentText": null
            *         }
            *       },
+           *       "variants": [
+           *         {
+           *           "subject": null,
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Short"
+           *         },
+           *         {
+           *           "subject": "Have you seen what is new?",
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Question"
+           *         }
+           *       ],
+           *       "test": {
+           *         "sharePercent": 20,
+           *         "decideAfter": "PT4H",
+           *         "by": "CLICKS",
+           *         "ifUndecided": "LEADER"
+           *       },
+           *       "testPhase": null,
+           *       "winningVariant": null,
            *       "status": "SCHEDULED",
            *       "sendStrategy": "SCHEDULED",
            *       "segmentIds": [],
@@ -18549,6 +19034,34 @@ export interface operations {
            *           "contentText": null
            *         }
            *       },
+           *       "variants": [
+           *         {
+           *           "subject": null,
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Short"
+           *         },
+           *         {
+           *           "subject": "Have you seen what is new?",
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Question"
+           *         }
+           *       ],
+           *       "test": {
+           *         "sharePercent": 20,
+           *         "decideAfter": "PT4H",
+           *         "by": "CLICKS",
+           *         "ifUndecided": "LEADER"
+           *       },
+           *       "testPhase": "TESTING",
+           *       "winningVariant": null,
            *       "status": "QUEUED_FOR_SENDING",
            *       "sendStrategy": "SCHEDULED",
            *       "segmentIds": [],
@@ -18675,6 +19188,34 @@ export interface operations {
            *           "contentText": null
            *         }
            *       },
+           *       "variants": [
+           *         {
+           *           "subject": null,
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Short"
+           *         },
+           *         {
+           *           "subject": "Have you seen what is new?",
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Question"
+           *         }
+           *       ],
+           *       "test": {
+           *         "sharePercent": 20,
+           *         "decideAfter": "PT4H",
+           *         "by": "CLICKS",
+           *         "ifUndecided": "LEADER"
+           *       },
+           *       "testPhase": null,
+           *       "winningVariant": null,
            *       "status": "CANCELLED",
            *       "sendStrategy": "SCHEDULED",
            *       "segmentIds": [],
@@ -18801,6 +19342,34 @@ export interface operations {
            *           "contentText": null
            *         }
            *       },
+           *       "variants": [
+           *         {
+           *           "subject": null,
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Short"
+           *         },
+           *         {
+           *           "subject": "Have you seen what is new?",
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Question"
+           *         }
+           *       ],
+           *       "test": {
+           *         "sharePercent": 20,
+           *         "decideAfter": "PT4H",
+           *         "by": "CLICKS",
+           *         "ifUndecided": "LEADER"
+           *       },
+           *       "testPhase": "TESTING",
+           *       "winningVariant": null,
            *       "status": "PAUSED",
            *       "sendStrategy": "SCHEDULED",
            *       "segmentIds": [],
@@ -18927,6 +19496,34 @@ export interface operations {
            *           "contentText": null
            *         }
            *       },
+           *       "variants": [
+           *         {
+           *           "subject": null,
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Short"
+           *         },
+           *         {
+           *           "subject": "Have you seen what is new?",
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Question"
+           *         }
+           *       ],
+           *       "test": {
+           *         "sharePercent": 20,
+           *         "decideAfter": "PT4H",
+           *         "by": "CLICKS",
+           *         "ifUndecided": "LEADER"
+           *       },
+           *       "testPhase": "TESTING",
+           *       "winningVariant": null,
            *       "status": "SENDING",
            *       "sendStrategy": "SCHEDULED",
            *       "segmentIds": [],
@@ -19000,6 +19597,185 @@ export interface operations {
       503: components['responses']['unavailable'];
     };
   };
+  chooseVariant: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example APIT-001 */
+        campaignKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "variant": 2
+         *     }
+         */
+        'application/json': {
+          /** @description Its number, from 1. */
+          variant: number;
+        };
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "name": "Spring 2026",
+           *       "subject": "Spring is here",
+           *       "previewText": "Three things that are new",
+           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"},{\"type\":\"text\",\"html\":\"<p>Hello {{ subscriber.first_name }}, three things are new.</p>\"},{\"type\":\"button\",\"label\":\"See what is new\",\"url\":\"https://example.com/spring\"}]}",
+           *       "fromEmail": "news@example.com",
+           *       "fromName": "Acme News",
+           *       "topicIds": [
+           *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
+           *       ],
+           *       "metadata": {
+           *         "costCentre": "M-12"
+           *       },
+           *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
+           *       "campaignKey": "APIT-001",
+           *       "contentText": null,
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Der Frühling ist da",
+           *           "previewText": "Drei Neuheiten",
+           *           "contentJson": null,
+           *           "contentText": null
+           *         }
+           *       },
+           *       "variants": [
+           *         {
+           *           "subject": null,
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Short"
+           *         },
+           *         {
+           *           "subject": "Have you seen what is new?",
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Question"
+           *         }
+           *       ],
+           *       "test": {
+           *         "sharePercent": 20,
+           *         "decideAfter": "PT4H",
+           *         "by": "CLICKS",
+           *         "ifUndecided": "LEADER"
+           *       },
+           *       "testPhase": "DECIDED",
+           *       "winningVariant": 2,
+           *       "status": "SENDING",
+           *       "sendStrategy": "SCHEDULED",
+           *       "segmentIds": [],
+           *       "estimatedRecipientCount": 1250,
+           *       "estimatedAt": "2026-02-27T10:00:00.000Z",
+           *       "scheduledAt": "2026-03-02T08:00:00.000Z",
+           *       "scheduledAtLocal": null,
+           *       "completedAt": null,
+           *       "replyTo": "hello@example.com",
+           *       "templateKey": null,
+           *       "templateVersion": null,
+           *       "resendOf": null,
+           *       "preSendScore": 100,
+           *       "preSendStatus": "PASSED",
+           *       "createdAt": "2026-02-26T14:00:00.000Z",
+           *       "updatedAt": "2026-03-02T11:30:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Campaign'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.campaigns.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
   retryFailedDeliveries: {
     parameters: {
       query?: never;
@@ -19053,6 +19829,34 @@ export interface operations {
            *           "contentText": null
            *         }
            *       },
+           *       "variants": [
+           *         {
+           *           "subject": null,
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Short"
+           *         },
+           *         {
+           *           "subject": "Have you seen what is new?",
+           *           "previewText": null,
+           *           "contentJson": null,
+           *           "contentText": null,
+           *           "fromName": null,
+           *           "translations": {},
+           *           "name": "Question"
+           *         }
+           *       ],
+           *       "test": {
+           *         "sharePercent": 20,
+           *         "decideAfter": "PT4H",
+           *         "by": "CLICKS",
+           *         "ifUndecided": "LEADER"
+           *       },
+           *       "testPhase": "DECIDED",
+           *       "winningVariant": 2,
            *       "status": "SENDING",
            *       "sendStrategy": "SCHEDULED",
            *       "segmentIds": [],
@@ -19068,7 +19872,7 @@ export interface operations {
            *       "preSendScore": 100,
            *       "preSendStatus": "PASSED",
            *       "createdAt": "2026-02-26T14:00:00.000Z",
-           *       "updatedAt": "2026-03-02T08:01:30.000Z"
+           *       "updatedAt": "2026-03-02T11:31:30.000Z"
            *     }
            */
           'application/json': components['schemas']['Campaign'];
@@ -19437,6 +20241,147 @@ export interface operations {
       503: components['responses']['unavailable'];
     };
   };
+  getCampaignVariants: {
+    parameters: {
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /** @example APIT-001 */
+        campaignKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "testPhase": "DECIDED",
+           *       "by": "CLICKS",
+           *       "leader": 2,
+           *       "isSure": true,
+           *       "winningVariant": 2,
+           *       "decidedByRule": true,
+           *       "decidedAt": "2026-03-02T12:00:10.000Z",
+           *       "undecidedAt": null,
+           *       "variants": [
+           *         {
+           *           "variant": 1,
+           *           "name": "Short",
+           *           "recipients": 125,
+           *           "sent": 125,
+           *           "delivered": 124,
+           *           "bounced": 1,
+           *           "opened": 61,
+           *           "clicked": 12,
+           *           "unsubscribed": 0,
+           *           "complained": 0,
+           *           "opens": {
+           *             "rate": 0.4919,
+           *             "low": 0.4056,
+           *             "high": 0.5788
+           *           },
+           *           "clicks": {
+           *             "rate": 0.0968,
+           *             "low": 0.0562,
+           *             "high": 0.1616
+           *           },
+           *           "pValue": 0.0094,
+           *           "decidedBy": {
+           *             "recipients": 125,
+           *             "sent": 125,
+           *             "delivered": 124,
+           *             "bounced": 1,
+           *             "opened": 52,
+           *             "clicked": 10,
+           *             "unsubscribed": 0,
+           *             "complained": 0
+           *           }
+           *         },
+           *         {
+           *           "variant": 2,
+           *           "name": "Question",
+           *           "recipients": 125,
+           *           "sent": 125,
+           *           "delivered": 124,
+           *           "bounced": 1,
+           *           "opened": 70,
+           *           "clicked": 27,
+           *           "unsubscribed": 1,
+           *           "complained": 0,
+           *           "opens": {
+           *             "rate": 0.5645,
+           *             "low": 0.4766,
+           *             "high": 0.6486
+           *           },
+           *           "clicks": {
+           *             "rate": 0.2177,
+           *             "low": 0.1543,
+           *             "high": 0.2981
+           *           },
+           *           "pValue": null,
+           *           "decidedBy": {
+           *             "recipients": 125,
+           *             "sent": 125,
+           *             "delivered": 124,
+           *             "bounced": 1,
+           *             "opened": 64,
+           *             "clicked": 24,
+           *             "unsubscribed": 1,
+           *             "complained": 0
+           *           }
+           *         }
+           *       ],
+           *       "rest": {
+           *         "recipients": 1000,
+           *         "sent": 998,
+           *         "delivered": 992,
+           *         "bounced": 6,
+           *         "opened": 489,
+           *         "clicked": 201,
+           *         "unsubscribed": 4,
+           *         "complained": 0
+           *       },
+           *       "countedAt": "2026-03-05T08:01:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['CampaignVariants'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.reports.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
   getCampaignLinks: {
     parameters: {
       query?: {
@@ -19696,6 +20641,7 @@ export interface operations {
            *           "status": "SENT",
            *           "reason": null,
            *           "locale": "en-GB",
+           *           "variant": 1,
            *           "attempts": 1,
            *           "lastError": null,
            *           "messageId": "<019cad8f-afe8-7a31-9c3e-2f6b8a4d1e9c@example.com>",
@@ -19720,6 +20666,7 @@ export interface operations {
            *           "status": "FAILED",
            *           "reason": "mailbox",
            *           "locale": null,
+           *           "variant": null,
            *           "attempts": 1,
            *           "lastError": "550 5.1.1 No such user here",
            *           "messageId": "<019cad8f-afe9-7f08-9c3e-2f6b8a4d1e9d@example.com>",
@@ -25247,6 +26194,8 @@ export interface operations {
           | 'campaign.queued'
           | 'campaign.sent'
           | 'campaign.failed'
+          | 'campaign.decided'
+          | 'campaign.undecided'
           | 'email.sent'
           | 'email.delivered'
           | 'email.failed'

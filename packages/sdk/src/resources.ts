@@ -698,6 +698,19 @@ class Campaigns extends Resource {
     });
   }
 
+  /** End a campaign’s test and send the rest of the audience this variant. */
+  chooseVariant(
+    campaignKey: string,
+    body: Body<'chooseVariant'>,
+    options?: CallOptions,
+  ): Promise<Answer<'chooseVariant'>> {
+    return this.transport.call<'chooseVariant'>('POST /campaigns/{campaignKey}/choose-variant', {
+      ...options,
+      path: { campaignKey },
+      json: body,
+    });
+  }
+
   /** Retry the deliveries of a campaign that failed temporarily. */
   retryFailed(campaignKey: string, options?: CallOptions): Promise<Answer<'retryFailedDeliveries'>> {
     return this.transport.call<'retryFailedDeliveries'>('POST /campaigns/{campaignKey}/retry-failed', {
@@ -740,6 +753,14 @@ class Reports extends Resource {
   /** Get a campaign’s numbers by language. */
   languages(campaignKey: string, options?: ReadOptions): Promise<Answer<'getCampaignLanguages'>> {
     return this.transport.call<'getCampaignLanguages'>('GET /campaigns/{campaignKey}/report/languages', {
+      ...options,
+      path: { campaignKey },
+    });
+  }
+
+  /** Get the results of a campaign’s A/B test. */
+  variants(campaignKey: string, options?: ReadOptions): Promise<Answer<'getCampaignVariants'>> {
+    return this.transport.call<'getCampaignVariants'>('GET /campaigns/{campaignKey}/report/variants', {
       ...options,
       path: { campaignKey },
     });

@@ -6,11 +6,13 @@ import {
   MailViewService,
   PreSendAnalysisService,
   TestMailsService,
+  VariantTestsService,
 } from '#messaging';
 import { ApiController, InScope, Operation } from '#platform/http';
 import {
   campaignPreviewView,
   campaignView,
+  chooseVariantBody,
   preSendAnalysisView,
   previewCampaignBody,
   previewLinkView,
@@ -28,6 +30,7 @@ export class CampaignActionsController {
     private readonly mails: MailViewService,
     private readonly testMails: TestMailsService,
     private readonly campaigns: CampaignLifecycleService,
+    private readonly variants: VariantTestsService,
   ) {}
 
   @Get('pre-send-analysis')
@@ -62,9 +65,10 @@ export class CampaignActionsController {
   preview(
     @InScope() scope: ProjectScope,
     @Param('campaignKey') campaignKey: string,
-    @Query({ schema: previewQuery }) { email, locale }: z.output<typeof previewQuery>,
+    @Query({ schema: previewQuery }) { email, locale, variant }: z.output<typeof previewQuery>,
   ) {
-    return this.mails.preview(scope, campaignKey, { address: email ?? null, locale: locale ?? null });
+    const reader = { address: email ?? null, locale: locale ?? null, variant: variant ?? null };
+    return this.mails.preview(scope, campaignKey, reader);
   }
 
   @Post('preview')
@@ -86,8 +90,8 @@ export class CampaignActionsController {
     @Param('campaignKey') campaignKey: string,
     @Body({ schema: previewCampaignBody }) body: z.output<typeof previewCampaignBody>,
   ) {
-    const { email, locale, ...changes } = body;
-    const reader = { address: email ?? null, locale: locale ?? null };
+    const { email, locale, variant, ...changes } = body;
+    const reader = { address: email ?? null, locale: locale ?? null, variant: variant ?? null };
     return this.mails.preview(scope, campaignKey, reader, changes);
   }
 
@@ -123,9 +127,9 @@ export class CampaignActionsController {
   test(
     @InScope() scope: ProjectScope,
     @Param('campaignKey') campaignKey: string,
-    @Body({ schema: testCampaignBody }) { emails, locale }: z.output<typeof testCampaignBody>,
+    @Body({ schema: testCampaignBody }) { emails, locale, variant }: z.output<typeof testCampaignBody>,
   ) {
-    return this.testMails.send(scope, campaignKey, emails, locale ?? null);
+    return this.testMails.send(scope, campaignKey, emails, { locale: locale ?? null, variant: variant ?? null });
   }
 
   @Post('schedule')
@@ -204,6 +208,27 @@ export class CampaignActionsController {
   })
   resume(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
     return this.campaigns.resume(scope, campaignKey);
+  }
+
+  @Post('choose-variant')
+  @Operation({
+    operationId: 'chooseVariant',
+    sdk: 'campaigns.chooseVariant',
+    summary: 'End a campaign’s test and send the rest of the audience this variant',
+    description:
+      'While `testPhase` is TESTING, also before its `decideAfter`: for `by: MANUAL`, an undecided test that asks, or whoever ' +
+      'knows already. The counts of that moment are kept with the decision. 409 when it was decided before.',
+    scope: SCOPE,
+    body: chooseVariantBody,
+    response: CAMPAIGN,
+    problems: [409],
+  })
+  chooseVariant(
+    @InScope() scope: ProjectScope,
+    @Param('campaignKey') campaignKey: string,
+    @Body({ schema: chooseVariantBody }) { variant }: z.output<typeof chooseVariantBody>,
+  ) {
+    return this.variants.choose(scope, campaignKey, variant);
   }
 
   @Post('retry-failed')

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { emailField, int64, pageOf, pageQuery, PLACES, strictBody, timestamp } from '#platform/http';
 import { BOUNCE_CLASSES } from '#deliverability';
-import { DELIVERY_STATES, REPORT_LINK_DAYS, TIMELINE_INTERVALS } from '#messaging';
+import { DELIVERY_STATES, REPORT_LINK_DAYS, TEST_MEASURES, TIMELINE_INTERVALS } from '#messaging';
 import { defaulted } from '../fields.js';
 
 const fraction = z.number().min(0).max(1);
@@ -56,6 +56,52 @@ export const campaignLanguagesView = z
     }),
   })
   .meta({ id: 'CampaignLanguages' });
+
+const variantCounts = {
+  recipients: int64.meta({ description: 'Whose mail was queued.' }),
+  sent: int64,
+  delivered: int64.meta({ description: 'Sent minus bounced.' }),
+  bounced: int64,
+  opened: int64.meta({ description: 'Mails that a person opened; a click counts as an open.' }),
+  clicked: int64.meta({ description: 'Mails in which a person followed a link.' }),
+  unsubscribed: int64,
+  complained: int64,
+};
+const rate = z.object({ rate: fraction, low: fraction, high: fraction });
+
+export const campaignVariantsView = z
+  .object({
+    testPhase: z.enum(['TESTING', 'DECIDED']).nullable(),
+    by: z.enum(TEST_MEASURES).nullable().meta({ description: 'The rate that is compared; clicks with `MANUAL`.' }),
+    leader: z.int().nullable().meta({ description: 'Number of the variant with the highest rate, the first of equal ones.' }),
+    isSure: z.boolean().meta({ description: 'The leader is better than each other one, p < 0.05.' }),
+    winningVariant: z.int().nullable(),
+    decidedByRule: z.boolean().nullable().meta({ description: 'False: by hand; null: not decided.' }),
+    decidedAt: timestamp.nullable(),
+    undecidedAt: timestamp.nullable().meta({ description: 'When the test came to no result and asked for a choice.' }),
+    variants: z
+      .array(
+        z.object({
+          variant: z.int(),
+          name: z.string(),
+          ...variantCounts,
+          opens: rate.meta({ description: 'opened / delivered' }),
+          clicks: rate.meta({ description: 'clicked / delivered' }),
+          pValue: fraction.nullable().meta({
+            description: 'How often chance alone makes such a difference to the leader; null for the leader.',
+          }),
+          decidedBy: z.object(variantCounts).nullable().meta({
+            description: 'The counts when it was decided, which never change.',
+          }),
+        }),
+      )
+      .meta({ description: 'Of the test alone; empty for a campaign without variants.' }),
+    rest: z.object(variantCounts).nullable().meta({ description: 'The others, who wait for the winner or got it.' }),
+    countedAt: timestamp.nullable().meta({
+      description: 'Null before sending, and until a large campaign is counted for the first time.',
+    }),
+  })
+  .meta({ id: 'CampaignVariants' });
 
 export const campaignLink = z
   .object({
@@ -168,6 +214,9 @@ const deliveryView = z
       description:
         'The recipient’s language when the mail was queued (BCP 47), by which its translation was chosen.',
       example: 'de-AT',
+    }),
+    variant: z.int().nullable().meta({
+      description: 'The number of the variant that the person has in the test; null without, and for those who get the winner.',
     }),
     attempts: z.int(),
     lastError: z.string().nullable().meta({

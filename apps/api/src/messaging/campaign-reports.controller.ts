@@ -18,6 +18,7 @@ import {
   campaignLinks,
   campaignReportView,
   campaignStatisticsView,
+  campaignVariantsView,
   deliveryListQuery,
   deliveryPage,
   exportQuery,
@@ -97,6 +98,23 @@ export class CampaignReportsController {
   })
   byLanguage(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
     return this.overviews.languages(scope, campaignKey);
+  }
+
+  @Get('report/variants')
+  @Operation({
+    operationId: 'getCampaignVariants',
+    sdk: 'reports.variants',
+    summary: 'Get the results of a campaign’s A/B test',
+    description:
+      'What became of the mails of each variant’s share of the test, also after the decision, with the counts that decided beside; the ' +
+      'rest of the audience, who got the winner, is apart. Rates with 95 % confidence (Wilson’s interval); `pValue` by the z-test of ' +
+      'two proportions, by Fisher’s exact test where cases are rare. Counted when somebody asks; those of a campaign with more than ' +
+      '50 000 mails within a minute of it.',
+    scope: 'reports:read',
+    response: { status: 200, schema: campaignVariantsView },
+  })
+  variants(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return this.overviews.variants(scope, campaignKey);
   }
 
   @Get('report/links')

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import { durationAfter, parseDuration } from '#audience';
 import { isUuid } from '#kernel';
 import { emailField, int64, pageOf, pageQuery, strictBody, timestamp } from '#platform/http';
-import { CAMPAIGN_STATUSES, SEND_STRATEGIES } from '#messaging';
+import { CAMPAIGN_STATUSES, SEND_STRATEGIES, TEST_MEASURES, UNDECIDED_RULES } from '#messaging';
 import {
   addressField,
+  defaulted,
   leftOut,
   line,
   localeField,
@@ -50,10 +52,82 @@ const translation = strictBody(content)
     ...withContentJson(given),
   }));
 
+/** Left out or null: as the campaign's, or what the campaign's translation has. */
+const variantTexts = { ...content, subject: content.subject.nullish() };
+const NOTHING = { subject: null, previewText: null, contentJson: null, contentText: null };
+
+const variantTranslation = strictBody(variantTexts)
+  .superRefine(hasOneForm)
+  .transform((given) => ({ ...NOTHING, ...withContentJson(given) }));
+
+const variant = strictBody({
+  name: requiredLine(100),
+  ...variantTexts,
+  fromName: line(100).nullish(),
+  translations: translations(variantTranslation, 'The variant in other languages,'),
+})
+  .superRefine(hasOneForm)
+  .transform(({ translations: translated = {}, ...given }) => ({
+    ...NOTHING,
+    fromName: null,
+    ...withContentJson(given),
+    translations: translated,
+  }));
+
+const variants = z
+  .array(variant)
+  .min(2)
+  .max(5)
+  .nullish()
+  .transform((given) => (given === null ? [] : given))
+  .meta({
+    description:
+      'Contents to compare, two to five. What one leaves out is the campaign’s own. The first is number 1. Not with ' +
+      '`scheduledAtLocal`; PATCH replaces them all, null removes them with the `test`.',
+  });
+
+const HOUR_MS = 3_600_000;
+const decideAfter = z.string().superRefine((text, context) => {
+  const parsed = parseDuration(text);
+  const start = new Date(0);
+  const ms = 'fault' in parsed ? Number.NaN : durationAfter(start, parsed.duration).getTime();
+  if (!(ms >= HOUR_MS && ms <= 7 * 24 * HOUR_MS))
+    context.addIssue({ code: 'custom', message: 'must be an ISO 8601 duration from PT1H to P7D', input: text });
+});
+
+const test = strictBody({
+  sharePercent: z
+    .int()
+    .min(5)
+    .max(100)
+    .meta({
+      description: 'Percent of the audience that gets the variants in equal parts; the rest waits for the winner.',
+    }),
+  decideAfter: decideAfter.meta({
+    description: 'ISO 8601, PT1H to P7D: counts from the moment when 95 % of the test’s mails have left or were given up.',
+    examples: ['PT4H'],
+  }),
+  by: defaulted(
+    z.enum(TEST_MEASURES),
+    'CLICKS',
+    'The rate that decides: mails clicked or opened, of those delivered. `MANUAL`: nothing but `choose-variant`.',
+  ),
+  ifUndecided: defaulted(
+    z.enum(UNDECIDED_RULES),
+    'LEADER',
+    'Where no variant is surely better (p < 0.05 against each other one): the one with the highest rate, the first, or none ' +
+      'until `choose-variant`.',
+  ),
+})
+  .nullable()
+  .optional();
+
 const fields = {
   name,
   ...content,
   ...templateForm,
+  variants,
+  test,
   translations: translations(
     translation,
     'The content in other languages,',
@@ -134,9 +208,16 @@ export const duplicateCampaignBody = strictBody({
   ),
 });
 
+/** Number of a variant. */
+const variantNumber = z.int().min(1).max(5);
+const VARIANT = { description: 'Number of the variant, from 1; the first when left out.' };
+
+export const chooseVariantBody = strictBody({ variant: variantNumber.meta({ description: 'Its number, from 1.' }) });
+
 /** The recipients of a test mail. */
 export const testCampaignBody = strictBody({
   emails: z.array(emailField).min(1).max(5),
+  variant: leftOut(variantNumber.meta(VARIANT)),
   locale: leftOut(localeField.meta({ description: 'Sends what readers with this language get.' })),
 });
 
@@ -144,6 +225,13 @@ export const campaignListQuery = pageQuery({
   status: z.enum(CAMPAIGN_STATUSES).optional(),
   topicKey: z.string().optional(),
 });
+
+const textsView = {
+  previewText: z.string().nullable(),
+  contentJson: z.string().nullable(),
+  contentText: z.string().nullable(),
+};
+const variantTextsView = { subject: z.string().nullable(), ...textsView };
 
 export const campaignView = z
   .object({
@@ -159,11 +247,14 @@ export const campaignView = z
     contentText: z.string().nullable(),
     translations: z.record(
       z.string(),
+      z.object({ subject: z.string(), ...textsView }),
+    ),
+    variants: z.array(
       z.object({
-        subject: z.string(),
-        previewText: z.string().nullable(),
-        contentJson: z.string().nullable(),
-        contentText: z.string().nullable(),
+        name: z.string(),
+        ...variantTextsView,
+        fromName: z.string().nullable(),
+        translations: z.record(z.string(), z.object(variantTextsView)),
       }),
     ),
     templateKey: z.string().nullable().meta({
@@ -175,6 +266,22 @@ export const campaignView = z
       description:
         'The version that was chosen, or that it keeps since it was scheduled or sent; null: the one in use.',
     }),
+    test: z
+      .object({
+        sharePercent: z.int(),
+        decideAfter: z.string(),
+        by: z.enum(TEST_MEASURES),
+        ifUndecided: z.enum(UNDECIDED_RULES),
+      })
+      .nullable(),
+    testPhase: z
+      .enum(['TESTING', 'DECIDED'])
+      .nullable()
+      .meta({ description: 'Null without variants, and before it is sent.' }),
+    winningVariant: z
+      .int()
+      .nullable()
+      .meta({ description: 'Number of the variant that the rest of the audience gets; null until it is decided.' }),
     metadata: metadataView,
     status: z.enum(CAMPAIGN_STATUSES),
     sendStrategy: z.enum(SEND_STRATEGIES).nullable(),
@@ -216,6 +323,7 @@ export const previewQuery = z.object({
   locale: localeField
     .optional()
     .meta({ description: 'Render what readers with this language get, whatever the subscriber’s own is.' }),
+  variant: z.coerce.number().pipe(variantNumber).optional().meta(VARIANT),
 });
 
 /** Changes that are shown and not stored: absent fields are as stored, null clears. */
@@ -226,11 +334,13 @@ export const previewCampaignBody = strictBody({
       description: 'Render what readers with this language get, whatever the subscriber’s own is.',
     }),
   ),
+  variant: leftOut(variantNumber.meta(VARIANT)),
   ...content,
   subject: content.subject.nullish(),
   ...templateForm,
   fromName: fields.fromName,
   translations: fields.translations,
+  variants: fields.variants,
 })
   .superRefine(hasOneForm)
   .superRefine(hasOneSource)

@@ -19,6 +19,8 @@ interface Choices {
   readonly scheme: (typeof SCHEMES)[number];
   /** One of the content's languages, BCP 47; null: the content in the project's language. */
   readonly locale: string | null;
+  /** Number of a variant; null: the first, or none. */
+  readonly variant: number | null;
   /** Language of the page; null: the browser's. */
   readonly lang: string | null;
 }
@@ -64,7 +66,7 @@ function headOf(view: PageView, { fromName, fromEmail, subject, previewText, lan
   </dl>`;
 }
 
-function choicesOf(view: PageView, { languages }: ContentPreview, choices: Choices): Html {
+function choicesOf(view: PageView, { languages, variants }: ContentPreview, choices: Choices): Html {
   const [own] = languages;
   const widths = WIDTHS.map((width) => option(`${width} px`, { ...choices, width }, width === choices.width));
   const schemes = SCHEMES.map((scheme) =>
@@ -74,17 +76,23 @@ function choicesOf(view: PageView, { languages }: ContentPreview, choices: Choic
     const locale = language === own ? null : language;
     return option(languageName(language), { ...choices, locale }, locale === choices.locale);
   });
+  const contents = variants.map((name, index) => {
+    const variant = index === 0 ? null : index + 1;
+    return option(name, { ...choices, variant }, variant === choices.variant);
+  });
   return html`<div class="choices unprinted">
+    ${contents.length === 0 ? null : group('A/B', 'A/B', contents)}
     ${choice(view, 'preview.width', widths)} ${choice(view, 'preview.colours', schemes)}
     ${locales.length < 2 ? null : choice(view, 'report.language', locales)}
   </div>`;
 }
 
 function choice(view: PageView, name: WordingKey, options: readonly Html[]): Html {
-  return html`<div role="group" aria-label="${view.wording.text(name)}">
-    <span aria-hidden="true">${say(view, name)}</span>${options}
-  </div>`;
+  return group(view.wording.text(name), say(view, name), options);
 }
+
+const group = (name: string, shown: Html | string, options: readonly Html[]): Html =>
+  html`<div role="group" aria-label="${name}"><span aria-hidden="true">${shown}</span>${options}</div>`;
 
 const option = (words: string, chosen: Choices, isCurrent: boolean): Html =>
   html`<a href="${addressOf(chosen)}" rel="nofollow" ${isCurrent ? html`aria-current="true"` : null}
@@ -93,12 +101,13 @@ const option = (words: string, chosen: Choices, isCurrent: boolean): Html =>
 
 /** Query of the page, relative to it: the page does not repeat its token. */
 function addressOf(
-  { width, scheme, locale, lang }: Choices,
+  { width, scheme, locale, variant, lang }: Choices,
   part: Readonly<Record<string, string>> = {},
 ): string {
   const query = new URLSearchParams({
     ...(lang !== null && { [LANGUAGE_PARAMETER]: lang }),
     ...(locale !== null && { locale }),
+    ...(variant !== null && { variant: String(variant) }),
     width,
     scheme,
     ...part,
@@ -152,8 +161,8 @@ export class PreviewController {
     const link = await this.links.open(token, 'preview');
     const view = await this.links.view(request, link);
     if (link.expired) return sendPage(reply, expiredLinkPage({ ...view, sender: null }));
-    const wanted = typeof query['locale'] === 'string' ? query['locale'] : null;
-    const shown = await this.mails.sample(link.scope, link.id, wanted);
+    const locale = typeof query['locale'] === 'string' ? query['locale'] : null;
+    const shown = await this.mails.sample(link.scope, link.id, { locale, variant: variantIn(query) });
     if (shown === null) throw new NotFoundError();
     if (query['part'] !== 'mail') {
       const choices = choicesIn(query, shown);
@@ -164,12 +173,19 @@ export class PreviewController {
   }
 }
 
-function choicesIn(query: Readonly<Record<string, unknown>>, { languages }: ContentPreview): Choices {
+/** A number that no variant has shows the first. */
+function variantIn({ variant }: Readonly<Record<string, unknown>>): number | null {
+  return typeof variant === 'string' && /^[2-5]$/.test(variant) ? Number(variant) : null;
+}
+
+function choicesIn(query: Readonly<Record<string, unknown>>, { languages, variants }: ContentPreview): Choices {
+  const variant = variantIn(query);
   const lang = query[LANGUAGE_PARAMETER];
   return {
     width: WIDTHS.find((width) => width === query['width']) ?? '375',
     scheme: SCHEMES.find((scheme) => scheme === query['scheme']) ?? 'light',
     locale: languages.slice(1).find((locale) => locale === query['locale']) ?? null,
+    variant: variant !== null && variant <= variants.length ? variant : null,
     lang: typeof lang === 'string' ? lang : null,
   };
 }

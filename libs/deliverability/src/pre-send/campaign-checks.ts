@@ -17,14 +17,18 @@ import {
 } from './pre-send-check.js';
 
 /**
- * Runs all checks of a campaign, `translations` by locale. A check fails if it fails in any language, and names the translations;
+ * Runs all checks of a campaign, `translations` by locale, or by its path where `ownPath` is that of the first variant. A check fails if it fails in any language, and names the translations;
  * the score is that of the worst language.
  */
 export function analyseCampaign(
   facts: CampaignFacts,
   translations: ReadonlyMap<string, ReviewedContent>,
+  ownPath: string | null = null,
 ): PreSendAnalysis {
   const own = [...criticalChecks(facts), ...warningChecks(facts)];
+  const ofContent = new Set(
+    [...criticalContentChecks(facts), ...contentWarnings(facts.content)].map(({ code }) => code),
+  );
   const others = [...translations].map(([locale, review]) => {
     const checks = [...criticalContentChecks(review), ...contentWarnings(review.content)];
     return { locale, checks: new Map(checks.map((each) => [each.code, each])) };
@@ -34,7 +38,11 @@ export function analyseCampaign(
       const other = checks.get(each.code);
       return other?.result === 'FAIL' ? [`${locale}: ${other.message}`] : [];
     });
-    return failures.length === 0 ? each : failedIn(each, failures);
+    const named =
+      ownPath === null || each.result !== 'FAIL' || !ofContent.has(each.code)
+        ? each
+        : fail(each.code, `${ownPath}: ${each.message}`);
+    return failures.length === 0 ? named : failedIn(named, failures);
   });
   const scores = others.map(
     ({ checks }) => summarise(own.map((each) => checks.get(each.code) ?? each)).score,
@@ -144,12 +152,16 @@ function dmarcFailure(host: string, domainName: string, { publishedAt, policy }:
 function warningChecks(facts: CampaignFacts): PreSendCheck[] {
   return [
     ...contentWarnings(facts.content),
+    ...(facts.variantFaults === null ? [] : [variantsCheck(facts.variantFaults)]),
     ...domainWarnings(facts),
     relaysCheck(facts),
     destinationLimits(facts),
     relayFeedback(facts),
   ];
 }
+
+const variantsCheck = (faults: readonly string[]): PreSendCheck =>
+  check('variants', faults.length === 0, 'The variants can be compared.', listed('Variants', faults));
 
 const NO_DOMAIN = 'Not looked at: no verified domain sends it.';
 const BY_SPF = 'passes DMARC by SPF alone, and fails where it is forwarded';

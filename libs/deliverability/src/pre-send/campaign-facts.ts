@@ -27,6 +27,8 @@ export interface CampaignFacts {
   readonly contentFault: string | null;
   /** Null when it cannot be made into a mail, or its merge tags not be told from its text: nothing more can be said. */
   readonly content: ContentFacts | null;
+  /** Reasons why its variants cannot be compared, or say something else than they should; null without variants. */
+  readonly variantFaults: readonly string[] | null;
   readonly now: Date;
 }
 

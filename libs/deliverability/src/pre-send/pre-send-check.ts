@@ -36,6 +36,7 @@ export const WARNING_WEIGHTS = {
   'dmarc-policy': 5,
   'sender-replies': 5,
   relays: 10,
+  variants: 5,
 } as const;
 
 const WEIGHTS = { ...CRITICAL_WEIGHTS, ...WARNING_WEIGHTS, ...INFORMATION_WEIGHTS };

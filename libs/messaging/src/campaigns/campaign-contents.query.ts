@@ -146,7 +146,7 @@ const OF_TEMPLATE = sql`from messaging.template_contents t where t.environment_i
 /** Subject of the mails of the campaign `c`, which was sent. */
 export const SENT_SUBJECT = sql<
   string | null
->`coalesce(c.subject, (select t.content ->> 'subject' ${OF_TEMPLATE}))`;
+>`coalesce(c.subject, c.variants #>> '{0,subject}', (select t.content ->> 'subject' ${OF_TEMPLATE}))`;
 
 /** Locales of the translations of the campaign `c` and of its variants, which was sent. */
 export const SENT_TRANSLATIONS = sql<string[]>`array(

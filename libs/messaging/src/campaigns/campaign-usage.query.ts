@@ -89,6 +89,8 @@ export class CampaignUsageQuery implements UserSource, OnModuleInit {
       if (campaign === undefined) continue;
       const { content } = await this.contents.of(scope, campaign);
       const contents = [contentIn(content, null), ...Object.values(content.translations)];
+      const ofVariants = campaign.variants.flatMap((one) => [one, ...Object.values(one.translations)]);
+      contents.push(...ofVariants.map((one) => ({ ...one, subject: one.subject ?? '' })));
       const named = await this.processes.customKeys(scope, {
         texts: [campaign.fromName, contents.map(({ contentJson: _json, ...texts }) => texts)],
         documents: contents.flatMap(({ contentJson }) => contentJson ?? []),

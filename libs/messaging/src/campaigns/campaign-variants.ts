@@ -1,5 +1,5 @@
-import { type Proportion, proportion, pValue, shareOf } from '#kernel';
-import type { CampaignTranslations, TranslatedContent } from '../content/document/translated-content.js';
+import { DomainValidationError, type Proportion, proportion, pValue, shareOf } from '#kernel';
+import { type CampaignTranslations, contentFaults, type TranslatedContent } from '../content/document/translated-content.js';
 
 export const TEST_MEASURES = ['CLICKS', 'OPENS', 'MANUAL'] as const;
 export type TestMeasure = (typeof TEST_MEASURES)[number];
@@ -40,6 +40,45 @@ export interface VariedContent extends TranslatedContent {
   readonly variants: readonly CampaignVariant[];
 }
 
+interface Tested {
+  readonly variants: readonly CampaignVariant[];
+  readonly test: VariantTest | null;
+  readonly scheduledAtLocal: string | null;
+  /** Null until it is sent for the first time. */
+  readonly queuedAt: Date | null;
+}
+
+/** Faults of variants by their paths: `variants[1].contentJson.blocks[0].level`. */
+export function contentFaultsOf(variants: readonly CampaignVariant[]): Record<string, string> {
+  const faults: Record<string, string> = {};
+  for (const [index, each] of variants.entries()) {
+    const path = `variants[${index}]`;
+    for (const [part, fault] of Object.entries(contentFaults(each))) faults[`${path}.${part}`] = fault;
+    if (variants.findIndex(({ name }) => name === each.name) < index)
+      faults[`${path}.name`] = 'is the name of another variant';
+  }
+  return faults;
+}
+
+/** Faults by their paths of the variants and the test that a campaign has after changes. */
+export function variantFaults(
+  changes: Partial<Pick<Tested, 'variants' | 'test' | 'scheduledAtLocal'>> & { readonly scheduledAt?: Date | null },
+  before: Partial<Tested>,
+): Record<string, string> {
+  const faults = contentFaultsOf(changes.variants ?? []);
+  const variants = changes.variants ?? before.variants ?? [];
+  const isRemoved = changes.variants?.length === 0 && changes.test == null;
+  const test = isRemoved ? null : changes.test === undefined ? (before.test ?? null) : changes.test;
+  if (variants.length > 0 && test === null) faults['test'] = 'is required with variants';
+  if (variants.length === 0 && test !== null) faults['variants'] = 'are required with a test';
+  const { scheduledAtLocal = changes.scheduledAt == null ? (before.scheduledAtLocal ?? null) : null } = changes;
+  if (variants.length > 0 && scheduledAtLocal !== null)
+    faults['scheduledAtLocal'] = 'must not be given together with variants: they are compared at one time';
+  if (before.queuedAt != null && variants.length !== (before.variants ?? []).length)
+    faults['variants'] = 'cannot be more or fewer than when the campaign was sent first';
+  return faults;
+}
+
 type Content = Pick<VariantTranslation, 'contentJson' | 'contentText'>;
 
 /** The content of one that has any of its own. */
@@ -60,6 +99,16 @@ export function withVariant<Campaign extends VariedContent>(campaign: Campaign, 
     ...contentOf(variant),
     translations: translationsWith(campaign, variant),
   };
+}
+
+/** Throws DomainValidationError for a number that no variant of the campaign has. */
+export function refuseUnlessVariant(
+  { variants: { length } }: { readonly variants: readonly CampaignVariant[] },
+  variant: number | null,
+): void {
+  if (variant === null || variant <= length) return;
+  const fault = length === 0 ? 'cannot be chosen: the campaign has none' : `must be from 1 to ${length}`;
+  throw new DomainValidationError({ variant: fault });
 }
 
 /** A field that the variant has is not that of the campaign's translation: it would say something else. */

@@ -470,8 +470,9 @@ function analysedParts(draft: CampaignDraft & ContentSource): string {
     locale,
     ...CONTENT_PARTS.map((part) => content[part]),
   ]);
-  const others = [[templateKey, templateVersion, templateContentId], draft.variants, draft.test];
-  return JSON.stringify([contents, others, fromEmail, fromName, audienceParts(draft)]);
+  const template = [templateKey, templateVersion, templateContentId];
+  const { variants, test } = draft;
+  return JSON.stringify([contents, template, variants, test, fromEmail, fromName, audienceParts(draft)]);
 }
 
 const distinct = (ids: readonly string[]): string[] => [...new Set(ids)];

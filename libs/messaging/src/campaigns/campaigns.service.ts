@@ -27,6 +27,7 @@ import {
   sourceWith,
   timeFaults,
 } from './campaign.js';
+import { variantFaults } from './campaign-variants.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
 import { CampaignContentsQuery } from './campaign-contents.query.js';
 import {
@@ -34,6 +35,8 @@ import {
   inLanguages,
   pathOf,
   type TranslatedContent,
+  type WrittenContent,
+  type WrittenParts,
 } from '../content/document/translated-content.js';
 import type { MailFooter } from '../content/document/mail-footer.js';
 import { FromAddressesService } from './from-addresses.service.js';
@@ -149,14 +152,17 @@ export class CampaignsService {
     if (origin === null || Object.keys(contentFaults(given)).length > 0) return;
     const losses: Record<string, string> = {};
     const template = given.templateKey == null ? null : await this.#contentOfTemplate(scope, given);
-    for (const [locale, { contentJson: json = null }] of inLanguages(template ?? given)) {
-      if (json === null) continue;
-      const footer = footerOf(origin.project, await this.fromAddresses.wording(scope, locale));
-      const loss = await this.#lossOf(scope, json, footer);
-      if (loss === null) continue;
-      const path = template === null ? contentField(parseContentDocument(json).document) : 'templateKey';
-      losses[`${template === null ? pathOf(locale) : ''}${path}`] ??= loss;
-    }
+    const ofVariants = (given.variants ?? []).map((variant, index) => [`variants[${index}].`, variant] as const);
+    for (const [prefix, content] of [['', template ?? given] as const, ...ofVariants])
+      for (const [locale, { contentJson: json = null }] of inLanguages<WrittenContent, WrittenParts>(content)) {
+        if (json === null) continue;
+        const footer = footerOf(origin.project, await this.fromAddresses.wording(scope, locale));
+        const loss = await this.#lossOf(scope, json, footer);
+        if (loss === null) continue;
+        const isOwn = template === null || prefix !== '';
+        const path = isOwn ? contentField(parseContentDocument(json).document) : 'templateKey';
+        losses[`${prefix}${isOwn ? pathOf(locale) : ''}${path}`] ??= loss;
+      }
     if (Object.keys(losses).length > 0) throw new DomainValidationError(losses);
   }
 
@@ -184,7 +190,7 @@ export class CampaignsService {
   async #checked<Draft extends CampaignChanges>(
     scope: ProjectScope,
     given: Draft,
-    before: ContentSource,
+    before: ContentSource & Partial<Pick<Campaign, 'variants' | 'test' | 'scheduledAtLocal' | 'queuedAt'>>,
     now: Date,
   ): Promise<{ readonly changes: Draft; readonly template: KeptTemplate | null }> {
     if (given.templateKey != null) await this.audience.hold(scope);
@@ -193,6 +199,7 @@ export class CampaignsService {
     const errors = {
       ...faults,
       ...contentFaults(draft),
+      ...variantFaults(draft, before),
       ...ofTemplate,
       ...timeFaults(draft, now),
     };

@@ -18,6 +18,7 @@ import { projectValues, SAMPLE_VALUES } from '../content/merge/merge-values.js';
 import { ContentProcessesService, footerOf } from '../content/processes/content-processes.service.js';
 import type { Campaign, KeptTemplate } from './campaign.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
+import { untranslatedParts, withVariant } from './campaign-variants.js';
 import { CampaignContentsQuery } from './campaign-contents.query.js';
 import { contentIn } from '../content/document/translated-content.js';
 import { CampaignRepository } from './campaign.repository.js';
@@ -31,12 +32,19 @@ export interface CampaignAnalysis extends PreSendAnalysis {
   readonly recipients: number;
 }
 
-/** A review of a campaign's own content, and of its translations by locale. */
+/** A review of a campaign's content, and of its translations by locale; with variants of the first, and of all else by their paths. */
 interface ContentReview {
   readonly own: ReviewedContent;
+  /** The path of the first variant; null without variants. */
+  readonly ownPath: string | null;
   readonly translations: ReadonlyMap<string, ReviewedContent>;
+  /** Null without variants. */
+  readonly variantFaults: readonly string[] | null;
   readonly template: KeptTemplate | null;
 }
+
+/** With fewer people even twice the usual rate of clicks looks like chance. */
+const FEWEST_OF_VARIANT = 500;
 
 /** The recipient of the sample: always the same, so that equal content is reviewed once. */
 const NOBODY = '00000000-0000-7000-8000-000000000000';
@@ -86,7 +94,7 @@ export class PreSendAnalysisService {
     const origin = await this.#origin(scope, campaign);
     const { breakdown, destinations } = await this.audience.survey(scope, campaign, now);
     const recipients = breakdown.willReceive;
-    const { own, translations, template } = await this.#review(scope, campaign, origin);
+    const { own, ownPath, translations, variantFaults, template } = await this.#review(scope, campaign, origin);
     const facts: CampaignFacts = {
       ...(await this.audience.facts(scope, campaign)),
       recipients,
@@ -95,9 +103,10 @@ export class PreSendAnalysisService {
       sendingAllowed: (await this.subscriptions.ofTenant(scope))?.isSendingAllowed === true,
       ...(await this.fromAddresses.facts(scope, addressesOf(campaign, origin))),
       emailsRemaining: scope.environment === 'LIVE' ? await this.quota.remaining(scope, now) : null,
+      variantFaults: variantFaults === null ? null : [...variantFaults, ...this.#testFaults(campaign, recipients)],
       ...own,
     };
-    return { ...analyseCampaign(facts, translations), audience: breakdown, recipients, template };
+    return { ...analyseCampaign(facts, translations, ownPath), audience: breakdown, recipients, template };
   }
 
   /** The failed check of merge tags, whose values would come out empty; null when there are none. Holds as `analyse` does. */
@@ -131,15 +140,35 @@ export class PreSendAnalysisService {
       customKeys: definitions.map((definition) => definition.key),
       sample: this.#sample(scope, campaign, origin, templateDefaults(definitions)),
     };
-    const review = async (locale: string | null): Promise<ReviewedContent> => {
+    const { fromName, variants } = campaign;
+    const varied = { ...written, fromName, variants };
+    const review = async (of: typeof varied, locale: string | null): Promise<ReviewedContent> => {
       const footer = footerOf(origin.project, await this.fromAddresses.wording(scope, locale));
-      const content = { ...contentIn(written, locale), fromName: campaign.fromName };
+      const content = { ...contentIn(of, locale), fromName: of.fromName };
       return this.processes.review(scope, { ...known, footer, content });
     };
-    const own = await review(null);
+    const own = await review(withVariant(varied, null), null);
     const translations = new Map<string, ReviewedContent>();
-    for (const locale of Object.keys(written.translations)) translations.set(locale, await review(locale));
-    return { own, translations, template };
+    if (variants.length === 0)
+      for (const locale of Object.keys(written.translations))
+        translations.set(locale, await review(varied, locale));
+    for (const index of variants.keys()) {
+      const variant = withVariant(varied, index + 1);
+      if (index > 0) translations.set(`variants[${index}]`, await review(variant, null));
+      for (const locale of Object.keys(variant.translations))
+        translations.set(`variants[${index}].translations.${locale}`, await review(variant, locale));
+    }
+    if (variants.length === 0) return { own, ownPath: null, translations, variantFaults: null, template };
+    const variantFaults = untranslatedParts(varied).map((path) => `${path} is missing, so that its readers see the variant’s own`);
+    return { own, ownPath: 'variants[0]', translations, variantFaults, template };
+  }
+
+  /** Reasons why a test would come to no result. */
+  #testFaults({ test, variants }: Campaign, recipients: number): string[] {
+    if (test === null || test.by === 'MANUAL') return [];
+    if (!this.config.TRACKING) return ['opens and clicks are not recorded here, so that none can be found better'];
+    const each = Math.floor((recipients * test.sharePercent) / 100 / variants.length);
+    return each >= FEWEST_OF_VARIANT ? [] : [`each goes to about ${each} people, too few to tell a difference`];
   }
 
   #sample(

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { durationAfter, parseDuration } from '#audience';
-import { Clock, DomainValidationError, type ProjectScope } from '#kernel';
+import { Clock, type ProjectScope } from '#kernel';
 import {
   Database,
   done,
@@ -21,7 +21,7 @@ import { wakeSenders } from '../deliveries/delivery-queue.query.js';
 import { type Campaign, UNDER_WAY } from './campaign.js';
 import { CampaignLifecycleService } from './campaign-lifecycle.service.js';
 import { CampaignRepository } from './campaign.repository.js';
-import { type TestResult, type VariantTest, winnerOf } from './campaign-variants.js';
+import { refuseUnlessVariant, type TestResult, type VariantTest, winnerOf } from './campaign-variants.js';
 import { countsOfEach, settledTest, variantFigures } from './variant-figures.query.js';
 
 const CHUNK = 5_000;
@@ -60,8 +60,7 @@ export class VariantTestsService {
   choose(scope: ProjectScope, campaignKey: string, winner: number): Promise<Campaign> {
     return this.campaigns.whileLocked(scope, campaignKey, async (campaign, now) => {
       campaign.refuseUnlessTesting();
-      const { length } = campaign.variants;
-      if (winner > length) throw new DomainValidationError({ variant: `must be from 1 to ${length}` });
+      refuseUnlessVariant(campaign, winner);
       await this.#decide(scope, campaign, { winner, byRule: false }, now);
       return campaign;
     });

@@ -25,6 +25,7 @@ export interface DeliveryRow {
   readonly status: DeliveryState;
   readonly reason: string | null;
   readonly locale: string | null;
+  readonly variant: number | null;
   readonly attempts: number;
   readonly lastError: string | null;
   readonly messageId: string;
@@ -176,7 +177,7 @@ export class DeliveriesQuery {
         order by d.subscriber_id desc, d.id desc ${limitOf(request)}
       )
       select d.id, d.subscriber_id, case when d.subscriber_id is not null then d.address end as email, d.state as status, d.reason,
-        d.locale, d.attempt as attempts, d.last_error, d.message_id, d.possible_duplicate, d.relay_key, d.provider_message_id,
+        d.locale, d.variant, d.attempt as attempts, d.last_error, d.message_id, d.possible_duplicate, d.relay_key, d.provider_message_id,
         case when d.finished_at is null then nullif(d.next_attempt_at, 'infinity') end as next_attempt_at, d.sent_at, d.finished_at,
         g.first_opened_at as opened_at, g.first_clicked_at as clicked_at, coalesce(g.clicks, 0) as clicks, d.bounced_at,
         d.bounce_class, least(g.unsubscribed_at, ${answer('UNSUBSCRIBED')}) as unsubscribed_at,

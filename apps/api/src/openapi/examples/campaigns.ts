@@ -41,6 +41,10 @@ const CREATED_CAMPAIGN = {
   campaignKey: 'APIT-001',
   contentText: null,
   translations: {},
+  variants: [],
+  test: null,
+  testPhase: null,
+  winningVariant: null,
   status: 'DRAFT',
   sendStrategy: null,
   segmentIds: [],
@@ -69,13 +73,26 @@ const CAMPAIGN_CHANGES = {
       contentText: null,
     },
   },
+  variants: [{ name: 'Short' }, { name: 'Question', subject: 'Have you seen what is new?' }],
+  test: { sharePercent: 20, decideAfter: 'PT4H' },
   sendStrategy: 'SCHEDULED',
   scheduledAt: '2026-03-02T08:00:00.000Z',
 } satisfies z.input<typeof patchCampaignBody>;
 
+const AS_CAMPAIGN = {
+  subject: null,
+  previewText: null,
+  contentJson: null,
+  contentText: null,
+  fromName: null,
+  translations: {},
+};
+
 const CHANGED_CAMPAIGN = {
   ...CREATED_CAMPAIGN,
   ...CAMPAIGN_CHANGES,
+  variants: CAMPAIGN_CHANGES.variants.map((variant) => ({ ...AS_CAMPAIGN, ...variant })),
+  test: { ...CAMPAIGN_CHANGES.test, by: 'CLICKS', ifUndecided: 'LEADER' },
   updatedAt: '2026-02-26T14:20:00.000Z',
 } satisfies z.output<typeof campaignView>;
 
@@ -102,6 +119,7 @@ const CANCELLED_CAMPAIGN = {
 const QUEUED_CAMPAIGN = {
   ...SCHEDULED_CAMPAIGN,
   status: 'QUEUED_FOR_SENDING',
+  testPhase: 'TESTING',
   updatedAt: '2026-03-02T08:00:00.000Z',
 } satisfies z.output<typeof campaignView>;
 
@@ -117,11 +135,18 @@ const PAUSED_CAMPAIGN = {
   updatedAt: '2026-03-02T08:00:20.000Z',
 } satisfies z.output<typeof campaignView>;
 
-const SENT_CAMPAIGN = {
+const DECIDED_CAMPAIGN = {
   ...SENDING_CAMPAIGN,
+  testPhase: 'DECIDED',
+  winningVariant: 2,
+  updatedAt: '2026-03-02T11:30:00.000Z',
+} satisfies z.output<typeof campaignView>;
+
+const SENT_CAMPAIGN = {
+  ...DECIDED_CAMPAIGN,
   status: 'SENT',
-  completedAt: '2026-03-02T08:01:30.000Z',
-  updatedAt: '2026-03-02T08:01:30.000Z',
+  completedAt: '2026-03-02T11:31:30.000Z',
+  updatedAt: '2026-03-02T11:31:30.000Z',
 } satisfies z.output<typeof campaignView>;
 
 const COPY = { name: 'Spring 2026, again', resendTo: 'NOT_OPENED' } satisfies z.input<
@@ -135,6 +160,8 @@ const COPIED_CAMPAIGN = {
   campaignKey: 'APIT-002',
   replyTo: CAMPAIGN_CHANGES.replyTo,
   translations: CAMPAIGN_CHANGES.translations,
+  variants: CHANGED_CAMPAIGN.variants,
+  test: CHANGED_CAMPAIGN.test,
   resendOf: 'APIT-001',
   createdAt: '2026-03-04T06:20:00.000Z',
   updatedAt: '2026-03-04T06:20:00.000Z',
@@ -204,6 +231,7 @@ const DELIVERIES = firstPage(
     status: 'SENT',
     reason: null,
     locale: 'en-GB',
+    variant: 1,
     attempts: 1,
     lastError: null,
     messageId: `<${SENT_DELIVERY_ID}@example.com>`,
@@ -228,6 +256,7 @@ const DELIVERIES = firstPage(
     status: 'FAILED',
     reason: 'mailbox',
     locale: null,
+    variant: null,
     attempts: 1,
     lastError: '550 5.1.1 No such user here',
     messageId: `<${FAILED_DELIVERY_ID}@example.com>`,
@@ -263,6 +292,7 @@ export const CAMPAIGN_EXAMPLES: WrittenExamples = {
   sendCampaign: { answer: QUEUED_CAMPAIGN },
   pauseCampaign: { answer: PAUSED_CAMPAIGN },
   resumeCampaign: { answer: SENDING_CAMPAIGN },
+  chooseVariant: { body: { variant: 2 }, answer: DECIDED_CAMPAIGN },
   retryFailedDeliveries: { answer: { ...SENT_CAMPAIGN, status: 'SENDING', completedAt: null } },
   listDeliveries: { answer: DELIVERIES },
 };

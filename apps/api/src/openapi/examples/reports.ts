@@ -4,6 +4,7 @@ import type {
   campaignLinks,
   campaignReportView,
   campaignStatisticsView,
+  campaignVariantsView,
   reportLinkBody,
   reportLinkView,
   timeline,
@@ -80,6 +81,60 @@ const LANGUAGES = {
   ],
   countedAt: '2026-03-05T08:01:00.000Z',
 } satisfies z.output<typeof campaignLanguagesView>;
+
+const COUNTS = {
+  recipients: 125,
+  sent: 125,
+  delivered: 124,
+  bounced: 1,
+  opened: 61,
+  clicked: 12,
+  unsubscribed: 0,
+  complained: 0,
+};
+const BETTER = { ...COUNTS, opened: 70, clicked: 27, unsubscribed: 1 };
+
+const VARIANTS = {
+  testPhase: 'DECIDED',
+  by: 'CLICKS',
+  leader: 2,
+  isSure: true,
+  winningVariant: 2,
+  decidedByRule: true,
+  decidedAt: '2026-03-02T12:00:10.000Z',
+  undecidedAt: null,
+  variants: [
+    {
+      variant: 1,
+      name: 'Short',
+      ...COUNTS,
+      opens: { rate: 0.4919, low: 0.4056, high: 0.5788 },
+      clicks: { rate: 0.0968, low: 0.0562, high: 0.1616 },
+      pValue: 0.0094,
+      decidedBy: { ...COUNTS, opened: 52, clicked: 10 },
+    },
+    {
+      variant: 2,
+      name: 'Question',
+      ...BETTER,
+      opens: { rate: 0.5645, low: 0.4766, high: 0.6486 },
+      clicks: { rate: 0.2177, low: 0.1543, high: 0.2981 },
+      pValue: null,
+      decidedBy: { ...BETTER, opened: 64, clicked: 24 },
+    },
+  ],
+  rest: {
+    recipients: 1_000,
+    sent: 998,
+    delivered: 992,
+    bounced: 6,
+    opened: 489,
+    clicked: 201,
+    unsubscribed: 4,
+    complained: 0,
+  },
+  countedAt: '2026-03-05T08:01:00.000Z',
+} satisfies z.output<typeof campaignVariantsView>;
 
 const LINKS = [
   {
@@ -214,6 +269,7 @@ export const REPORT_EXAMPLES: WrittenExamples = {
   requestCampaignReport: { answer: REQUESTED_REPORT },
   getCampaignStatistics: { answer: STATISTICS },
   getCampaignLanguages: { answer: LANGUAGES },
+  getCampaignVariants: { answer: VARIANTS },
   getCampaignLinks: { answer: LINKS },
   getCampaignTimeline: { answer: TIMELINE },
   getStatistics: { answer: OVER_TIME },

@@ -48,10 +48,17 @@ export const inLanguages = <Own, Other>(
   ...Object.entries(content.translations ?? {}),
 ];
 
+export type WrittenParts = Readonly<Partial<Record<(typeof CONTENT_PARTS)[number], string | null>>>;
+
+/** A content as it is given: what is absent is as before. */
+export interface WrittenContent extends WrittenParts {
+  readonly translations?: Readonly<Record<string, WrittenParts>>;
+}
+
 /** Faults of what was written by their paths: `contentJson.blocks[0].level`, `translations.de.subject`. */
-export function contentFaults(written: Partial<TranslatedContent>): Record<string, string> {
+export function contentFaults(written: WrittenContent): Record<string, string> {
   const faults: Record<string, string> = {};
-  for (const [locale, { contentJson = null, ...parts }] of inLanguages(written)) {
+  for (const [locale, { contentJson = null, ...parts }] of inLanguages<WrittenContent, WrittenParts>(written)) {
     const prefix = pathOf(locale);
     const { errors = {} } = contentJson === null ? {} : parseContentDocument(contentJson);
     for (const [path, fault] of Object.entries(errors)) faults[`${prefix}${path}`] = fault;

@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { ProjectScope } from '#kernel';
+import { NotFoundError, type ProjectScope, proportion, shareOf, wilson } from '#kernel';
 import { Database } from '#platform';
-import { sentCampaign } from '../../campaigns/campaign.repository.js';
+import { campaignNamed, sentCampaign } from '../../campaigns/campaign.repository.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { CampaignStatisticsQuery } from './campaign-statistics.query.js';
 import { type TimelineInterval, type TimelinePoint, TimelineQuery } from './timeline.query.js';
+import { compareVariants, type TestMeasure, type VariantCounts } from '../../campaigns/campaign-variants.js';
+import { countsOfEach } from '../../campaigns/variant-figures.query.js';
 import { type CampaignBreakdown, CampaignBreakdownsService } from './campaign-breakdowns.service.js';
 import type { CampaignStatistics } from './campaign-statistics.js';
 import type { LanguageFigures, ProviderFigures } from './campaign-figures.query.js';
@@ -49,7 +51,50 @@ export interface CampaignLanguages {
   readonly countedAt: Date | null;
 }
 
-/** Reads a campaign's overview for its report's page, and its languages. */
+interface Rate {
+  /** 0 to 1; of nothing 0. */
+  readonly rate: number;
+  /** Of the true rate with 95 % confidence: Wilson's score interval. */
+  readonly low: number;
+  readonly high: number;
+}
+
+/** A variant's results in the test; what the rest of the audience did with the winner is not among them. */
+export interface VariantResult extends VariantCounts {
+  /** Its number, from 1. */
+  readonly variant: number;
+  readonly name: string;
+  /** Of the delivered. */
+  readonly opens: Rate;
+  readonly clicks: Rate;
+  /** Of the difference to the leader; null for the leader. */
+  readonly pValue: number | null;
+  /** The counts by which the test was decided; null before. */
+  readonly decidedBy: VariantCounts | null;
+}
+
+/** The results of a campaign's A/B test. */
+export interface VariantsReport {
+  readonly testPhase: 'TESTING' | 'DECIDED' | null;
+  readonly by: TestMeasure | null;
+  /** Number of the variant with the highest rate; null before anything was counted. */
+  readonly leader: number | null;
+  /** The leader is better than each other one, p < 0.05. */
+  readonly isSure: boolean;
+  readonly winningVariant: number | null;
+  /** True: by the test's rule; false: by hand. */
+  readonly decidedByRule: boolean | null;
+  readonly decidedAt: Date | null;
+  /** When it asked for a choice. */
+  readonly undecidedAt: Date | null;
+  readonly variants: readonly VariantResult[];
+  /** The others, who got the winner; null where nobody waited. */
+  readonly rest: VariantCounts | null;
+  /** Null before sending, and while a worker counts a large campaign for the first time. */
+  readonly countedAt: Date | null;
+}
+
+/** Reads a campaign's overview for its report's page, its languages and its variants. */
 @Injectable()
 export class CampaignOverviewQuery {
   constructor(
@@ -85,6 +130,43 @@ export class CampaignOverviewQuery {
     return { languages: counted?.languages ?? [], countedAt: counted?.countedAt ?? null };
   }
 
+  /** Results of a campaign's variants, none without. `NotFoundError` without such a campaign. */
+  async variants(scope: ProjectScope, campaignKey: string): Promise<VariantsReport> {
+    const campaign = await this.database.transaction(scope, () =>
+      campaignNamed(this.database.tables(), scope, campaignKey)
+        .select(['id', 'variants', 'test', 'testPhase', 'testResult', 'winningVariant', 'testUndecidedAt'])
+        .executeTakeFirstOrThrow(() => new NotFoundError()),
+    );
+    const { statistics } = await this.statistics.of(scope, campaignKey);
+    const sent = await this.#sent(scope, campaign.id);
+    const counted = sent && (await this.breakdowns.of(scope, { ...sent, totalSent: statistics.totalSent }));
+    const { test, testPhase, testResult, winningVariant, testUndecidedAt: undecidedAt } = campaign;
+    const figures = counted?.variants ?? [];
+    const counts = countsOfEach(figures, campaign.variants.length);
+    const by = test?.by ?? null;
+    const compared = by === null || figures.length === 0 ? null : compareVariants(counts, by);
+    const { variant: _rest, ...rest } = figures.find(({ variant }) => variant === null) ?? { variant: null };
+    return {
+      testPhase,
+      by,
+      leader: compared?.leader ?? null,
+      isSure: compared?.isSure ?? false,
+      winningVariant,
+      decidedByRule: testResult?.byRule ?? null,
+      decidedAt: testResult === null ? null : new Date(testResult.decidedAt),
+      undecidedAt,
+      variants: campaign.variants.map(({ name }, index) => ({
+        variant: index + 1,
+        name,
+        ...resultOf(counts[index]!),
+        pValue: compared?.pValues[index] ?? null,
+        decidedBy: testResult?.counts[index] ?? null,
+      })),
+      rest: 'recipients' in rest ? rest : null,
+      countedAt: counted?.countedAt ?? null,
+    };
+  }
+
   #sent(scope: ProjectScope, campaignId: string) {
     return this.database.transaction(scope, () =>
       sentCampaign(this.database.tables(), scope, campaignId).executeTakeFirst(),
@@ -116,6 +198,14 @@ export class CampaignOverviewQuery {
     const points = interval === 'hour' ? hours : await this.timelines.of(scope, campaignKey, interval);
     return { interval, points };
   }
+}
+
+function resultOf(counts: VariantCounts) {
+  const rateOf = (part: number): Rate => {
+    const share = proportion(part, counts.delivered);
+    return { rate: shareOf(share), ...wilson(share) };
+  };
+  return { ...counts, opens: rateOf(counts.opened), clicks: rateOf(counts.clicked) };
 }
 
 function brokenDown(

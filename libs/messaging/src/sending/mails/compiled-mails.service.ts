@@ -79,7 +79,7 @@ interface QueuedCampaign {
 }
 
 /** The reader's language, and the number of the variant that they get; null: the first, where there are any. */
-interface MailChoice {
+export interface MailChoice {
   readonly locale: string | null;
   readonly variant: number | null;
 }

@@ -99,7 +99,7 @@ describe('a mail for its reader', () => {
     const { campaignKey } = await fixture.draft(scope, 1, {
       fromName: '{{ subscriber.first_name }} of Acme',
     });
-    const reader = { address: null, locale: null };
+    const reader = { address: null, locale: null, variant: null };
     const preview = await fixture.get(MailViewService).preview(scope, campaignKey, reader);
     expect(preview.fromName).toBe('Ada of Acme');
     const parsed = parseEmailAddress('test@example.com');

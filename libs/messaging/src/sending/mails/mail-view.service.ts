@@ -13,6 +13,7 @@ import {
 import { type Config, CONFIG, Database, LinkTokens } from '#platform';
 import { type Campaign, sourceWith } from '../../campaigns/campaign.js';
 import { PreSendRejectedError } from '../../campaigns/campaign.errors.js';
+import { contentFaultsOf, refuseUnlessVariant, withVariant } from '../../campaigns/campaign-variants.js';
 import { CampaignContentsQuery } from '../../campaigns/campaign-contents.query.js';
 import { CampaignRepository } from '../../campaigns/campaign.repository.js';
 import {
@@ -25,7 +26,7 @@ import type { MailParts } from '../../content/mail/mail-renderer.js';
 import { ContentCompileError, MergeTemplateError } from '../../content/content.errors.js';
 import { findMailOfLink, type MailOfLink } from '../../deliveries/linked-mails.service.js';
 import type { CampaignMail } from './campaign-mail.js';
-import { CompiledMailsService, type DraftOfMail, stepFor } from './compiled-mails.service.js';
+import { CompiledMailsService, type DraftOfMail, type MailChoice, stepFor } from './compiled-mails.service.js';
 import { MailRenderingService } from './mail-rendering.service.js';
 
 const SAMPLE_ADDRESS = 'ada@example.com';
@@ -39,13 +40,15 @@ interface PreviewReader {
   readonly address: EmailAddress | null;
   /** Null: the subscriber's own. */
   readonly locale: string | null;
+  /** Number of the variant; null: the first, where there are any. */
+  readonly variant: number | null;
 }
 
 /** The content of a campaign as its author is about to change it; what is absent is as it was stored. */
 export type PreviewChanges = Partial<
   Pick<
     Campaign,
-    (typeof CONTENT_PARTS)[number] | 'fromName' | 'translations' | 'templateKey' | 'templateVersion'
+    (typeof CONTENT_PARTS)[number] | 'fromName' | 'translations' | 'variants' | 'templateKey' | 'templateVersion'
   >
 >;
 
@@ -64,6 +67,8 @@ export interface ContentPreview {
   readonly reader: string;
   /** BCP 47, of the content itself first and then of its translations. */
   readonly languages: readonly string[];
+  /** Their names. */
+  readonly variants: readonly string[];
   /** Null with a `fault` where it cannot be made into a mail. */
   readonly mail: MailPreview | null;
   readonly fault: string | null;
@@ -117,9 +122,11 @@ export class MailViewService {
     const campaign = await this.campaigns.named(scope, campaignKey);
     const { id } = campaign;
     const { faults: ofTemplate } = await this.contents.chosen(scope, changes, campaign);
-    const faults = { ...contentFaults(changes), ...ofTemplate };
+    const ofVariants = contentFaultsOf(changes.variants ?? []);
+    const faults = { ...contentFaults(changes), ...ofVariants, ...ofTemplate };
     if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
     const draft = { ...campaign.copy(), ...changes, ...sourceWith(changes, campaign), id, campaignKey };
+    refuseUnlessVariant(draft, reader.variant);
     return this.#preview(scope, await this.contents.filled(scope, draft), reader);
   }
 
@@ -131,16 +138,24 @@ export class MailViewService {
     return { url: `${this.config.PUBLIC_URL}/d/${token}`, expiresAt };
   }
 
-  /** The campaign of this id in one of its languages, null being its own, for a sample reader; null when it is gone. */
-  async sample(scope: ProjectScope, id: string, locale: string | null): Promise<ContentPreview | null> {
+  /**
+   * A variant, null being the first, of the campaign of this id in one of its languages, null being its own, for a sample reader;
+   * null when it is gone.
+   */
+  async sample(
+    scope: ProjectScope,
+    id: string,
+    { locale, variant }: MailChoice,
+  ): Promise<ContentPreview | null> {
     const campaign = await this.campaigns.find(scope, id);
     const project = await this.projects.ofScope(scope);
     if (campaign === null || project === null) return null;
-    const shown = { name: campaign.name, reader: SAMPLE_NAME, languages: [project.defaultLocale] };
+    const variants = campaign.variants.map(({ name }) => name);
+    const shown = { name: campaign.name, reader: SAMPLE_NAME, languages: [project.defaultLocale], variants };
     try {
       const draft = await this.contents.filled(scope, campaign);
-      shown.languages.push(...Object.keys(draft.translations));
-      const mail = await this.#preview(scope, draft, { address: null, locale });
+      shown.languages.push(...Object.keys(withVariant(draft, variant).translations));
+      const mail = await this.#preview(scope, draft, { address: null, locale, variant });
       return { ...shown, mail, fault: null };
     } catch (error) {
       if (error instanceof DomainValidationError)
@@ -152,9 +167,10 @@ export class MailViewService {
 
   async #preview(
     scope: ProjectScope,
-    draft: DraftOfMail,
-    { address, locale }: PreviewReader,
+    varied: DraftOfMail,
+    { address, locale, variant }: PreviewReader,
   ): Promise<MailPreview> {
+    const draft = withVariant(varied, variant);
     try {
       const own = await this.mails.compileDraft(scope, draft, locale);
       const recipient = await this.#recipientOf(own, address);

@@ -43,7 +43,7 @@ describe('a look at a campaign before it is sent', () => {
 
   describe('by a preview', () => {
     const preview = (key: string, email: string | null, locale: string | null = null) => {
-      const reader = { address: email === null ? null : address(email), locale };
+      const reader = { address: email === null ? null : address(email), locale, variant: null };
       return fixture.get(MailViewService).preview(scope, key, reader);
     };
 

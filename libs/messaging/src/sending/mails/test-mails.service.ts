@@ -14,11 +14,12 @@ import {
 import { Database } from '#platform';
 import { PreSendAnalysisService } from '../../campaigns/pre-send-analysis.service.js';
 import { PreSendRejectedError, TooManyTestMailsError } from '../../campaigns/campaign.errors.js';
+import { refuseUnlessVariant } from '../../campaigns/campaign-variants.js';
 import { CampaignRepository } from '../../campaigns/campaign.repository.js';
 import { newDelivery, wakeSenders } from '../../deliveries/delivery-queue.query.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import type { ComposedMail, DeliveryWork } from '../delivery-work.js';
-import { CompiledMailsService } from './compiled-mails.service.js';
+import { CompiledMailsService, type MailChoice } from './compiled-mails.service.js';
 import { MailRenderingService } from './mail-rendering.service.js';
 
 /** Checks that count for a test mail; recipients, topics and quota do not. */
@@ -48,22 +49,23 @@ export class TestMailsService {
   ) {}
 
   /**
-   * Queues a mail to each address, in the translation for readers with this language. `DomainValidationError` for an address that
+   * Queues a mail to each address: of this variant, in the translation for readers with this language. `DomainValidationError` for an address that
    * is suppressed, `PreSendRejectedError` when the campaign cannot become a mail; `TooManyTestMailsError`.
    */
   async send(
     scope: ProjectScope,
     campaignKey: string,
     addresses: readonly EmailAddress[],
-    locale: string | null = null,
+    choice: MailChoice = { locale: null, variant: null },
   ): Promise<void> {
     const campaign = await this.campaigns.named(scope, campaignKey);
+    refuseUnlessVariant(campaign, choice.variant);
     await this.#refuseSuppressed(scope, addresses);
     campaign.refuseUnlessAllowed('test');
     const { checks } = await this.analysis.of(scope, campaignKey);
     refuseFailed(checks);
     const recipients = [...new Map(addresses.map((address) => [address.key, address])).values()];
-    await this.#queue(scope, campaign.id, recipients, locale);
+    await this.#queue(scope, campaign.id, recipients, choice);
   }
 
   async compose({ scope, delivery }: DeliveryWork, now: Date): Promise<ComposedMail> {
@@ -93,7 +95,7 @@ export class TestMailsService {
     scope: ProjectScope,
     campaignId: string,
     addresses: readonly EmailAddress[],
-    locale: string | null,
+    choice: MailChoice,
   ): Promise<void> {
     const { sender } = await this.mails.compile(scope, campaignId);
     await this.database.transaction(scope, async () => {
@@ -101,7 +103,7 @@ export class TestMailsService {
       const testId = newId();
       await this.#refuseTooMany(scope, addresses.length, now);
       await this.#addTest(scope, { id: testId, campaignId, emails: addresses.length, createdAt: now });
-      const of = { kind: 'TEST', sourceId: testId, subscriberId: null, locale, now } as const;
+      const of = { kind: 'TEST', sourceId: testId, subscriberId: null, ...choice, now } as const;
       const deliveries = addresses.map((address) =>
         newDelivery(scope, { ...of, address, domain: sender.messageIdDomain }),
       );
