@@ -22,4 +22,4 @@
       returning d.id, d.queued_on, d.kind, d.source_id, d.subscriber_id, d.address, d.locale, d.message_id, d.lease_token,
         d.lease_epoch, d.attempt, d.created_at, coalesce(d.due_since, due.claimed_at) as due_since,
         due.in_doubt as interrupted, due.possible_duplicate, d.relay_key,
-        d.variant as variant;
+        d.variant;

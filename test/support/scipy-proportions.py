@@ -28,4 +28,5 @@ def p_value(a, of_a, b, of_b):
 
 for a, of_a, b, of_b in CASES:
     interval = binomtest(a, of_a).proportion_ci(0.95, method="wilson")
-    print(f"    [{a}, {of_a}, {b}, {of_b}, {float(interval.low)!r}, {float(interval.high)!r}, {float(p_value(a, of_a, b, of_b))!r}],")
+    low, high = float(interval.low), float(interval.high)
+    print(f"    [[{a}, {of_a}], [{b}, {of_b}], [{low!r}, {high!r}], {float(p_value(a, of_a, b, of_b))!r}],")

@@ -129,7 +129,10 @@ export class CampaignActionsController {
     @Param('campaignKey') campaignKey: string,
     @Body({ schema: testCampaignBody }) { emails, locale, variant }: z.output<typeof testCampaignBody>,
   ) {
-    return this.testMails.send(scope, campaignKey, emails, { locale: locale ?? null, variant: variant ?? null });
+    return this.testMails.send(scope, campaignKey, emails, {
+      locale: locale ?? null,
+      variant: variant ?? null,
+    });
   }
 
   @Post('schedule')

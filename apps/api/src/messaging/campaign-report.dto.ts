@@ -72,13 +72,21 @@ const rate = z.object({ rate: fraction, low: fraction, high: fraction });
 export const campaignVariantsView = z
   .object({
     testPhase: z.enum(['TESTING', 'DECIDED']).nullable(),
-    by: z.enum(TEST_MEASURES).nullable().meta({ description: 'The rate that is compared; clicks with `MANUAL`.' }),
-    leader: z.int().nullable().meta({ description: 'Number of the variant with the highest rate, the first of equal ones.' }),
+    by: z
+      .enum(TEST_MEASURES)
+      .nullable()
+      .meta({ description: 'The rate that is compared; clicks with `MANUAL`.' }),
+    leader: z
+      .int()
+      .nullable()
+      .meta({ description: 'Number of the variant with the highest rate, the first of equal ones.' }),
     isSure: z.boolean().meta({ description: 'The leader is better than each other one, p < 0.05.' }),
     winningVariant: z.int().nullable(),
     decidedByRule: z.boolean().nullable().meta({ description: 'False: by hand; null: not decided.' }),
     decidedAt: timestamp.nullable(),
-    undecidedAt: timestamp.nullable().meta({ description: 'When the test came to no result and asked for a choice.' }),
+    undecidedAt: timestamp
+      .nullable()
+      .meta({ description: 'When the test came to no result and asked for a choice.' }),
     variants: z
       .array(
         z.object({
@@ -96,7 +104,10 @@ export const campaignVariantsView = z
         }),
       )
       .meta({ description: 'Of the test alone; empty for a campaign without variants.' }),
-    rest: z.object(variantCounts).nullable().meta({ description: 'The others, who wait for the winner or got it.' }),
+    rest: z
+      .object(variantCounts)
+      .nullable()
+      .meta({ description: 'The others, who wait for the winner or got it.' }),
     countedAt: timestamp.nullable().meta({
       description: 'Null before sending, and until a large campaign is counted for the first time.',
     }),
@@ -216,7 +227,8 @@ const deliveryView = z
       example: 'de-AT',
     }),
     variant: z.int().nullable().meta({
-      description: 'The number of the variant that the person has in the test; null without, and for those who get the winner.',
+      description:
+        'The number of the variant that the person has in the test; null without, and for those who get the winner.',
     }),
     attempts: z.int(),
     lastError: z.string().nullable().meta({

@@ -92,19 +92,21 @@ const decideAfter = z.string().superRefine((text, context) => {
   const start = new Date(0);
   const ms = 'fault' in parsed ? Number.NaN : durationAfter(start, parsed.duration).getTime();
   if (!(ms >= HOUR_MS && ms <= 7 * 24 * HOUR_MS))
-    context.addIssue({ code: 'custom', message: 'must be an ISO 8601 duration from PT1H to P7D', input: text });
+    context.addIssue({
+      code: 'custom',
+      message: 'must be an ISO 8601 duration from PT1H to P7D',
+      input: text,
+    });
 });
 
 const test = strictBody({
-  sharePercent: z
-    .int()
-    .min(5)
-    .max(100)
-    .meta({
-      description: 'Percent of the audience that gets the variants in equal parts; the rest waits for the winner.',
-    }),
+  sharePercent: z.int().min(5).max(100).meta({
+    description:
+      'Percent of the audience that gets the variants in equal parts; the rest waits for the winner.',
+  }),
   decideAfter: decideAfter.meta({
-    description: 'ISO 8601, PT1H to P7D: counts from the moment when 95 % of the test’s mails have left or were given up.',
+    description:
+      'ISO 8601, PT1H to P7D: counts from the moment when 95 % of the test’s mails have left or were given up.',
     examples: ['PT4H'],
   }),
   by: defaulted(
@@ -212,7 +214,9 @@ export const duplicateCampaignBody = strictBody({
 const variantNumber = z.int().min(1).max(5);
 const VARIANT = { description: 'Number of the variant, from 1; the first when left out.' };
 
-export const chooseVariantBody = strictBody({ variant: variantNumber.meta({ description: 'Its number, from 1.' }) });
+export const chooseVariantBody = strictBody({
+  variant: variantNumber.meta({ description: 'Its number, from 1.' }),
+});
 
 /** The recipients of a test mail. */
 export const testCampaignBody = strictBody({
@@ -245,10 +249,7 @@ export const campaignView = z
       .nullable()
       .meta({ description: 'The content as a JSON string: `{"blocks":[…]}`.' }),
     contentText: z.string().nullable(),
-    translations: z.record(
-      z.string(),
-      z.object({ subject: z.string(), ...textsView }),
-    ),
+    translations: z.record(z.string(), z.object({ subject: z.string(), ...textsView })),
     variants: z.array(
       z.object({
         name: z.string(),
@@ -281,7 +282,9 @@ export const campaignView = z
     winningVariant: z
       .int()
       .nullable()
-      .meta({ description: 'Number of the variant that the rest of the audience gets; null until it is decided.' }),
+      .meta({
+        description: 'Number of the variant that the rest of the audience gets; null until it is decided.',
+      }),
     metadata: metadataView,
     status: z.enum(CAMPAIGN_STATUSES),
     sendStrategy: z.enum(SEND_STRATEGIES).nullable(),

@@ -81,8 +81,8 @@ function choicesOf(view: PageView, { languages, variants }: ContentPreview, choi
     return option(name, { ...choices, variant }, variant === choices.variant);
   });
   return html`<div class="choices unprinted">
-    ${contents.length === 0 ? null : group('A/B', 'A/B', contents)}
-    ${choice(view, 'preview.width', widths)} ${choice(view, 'preview.colours', schemes)}
+    ${contents.length === 0 ? null : group('A/B', 'A/B', contents)} ${choice(view, 'preview.width', widths)}
+    ${choice(view, 'preview.colours', schemes)}
     ${locales.length < 2 ? null : choice(view, 'report.language', locales)}
   </div>`;
 }
@@ -178,7 +178,10 @@ function variantIn({ variant }: Readonly<Record<string, unknown>>): number | nul
   return typeof variant === 'string' && /^[2-5]$/.test(variant) ? Number(variant) : null;
 }
 
-function choicesIn(query: Readonly<Record<string, unknown>>, { languages, variants }: ContentPreview): Choices {
+function choicesIn(
+  query: Readonly<Record<string, unknown>>,
+  { languages, variants }: ContentPreview,
+): Choices {
   const variant = variantIn(query);
   const lang = query[LANGUAGE_PARAMETER];
   return {

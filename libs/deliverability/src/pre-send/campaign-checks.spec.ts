@@ -13,7 +13,7 @@ const CODES = [
 describe('the critical checks', () => {
   it('pass for a campaign in order, with full marks', () => {
     expect(summarise(allChecks(campaign()))).toMatchObject({ score: 100, status: 'PASSED' });
-    expect(codes(campaign(), 'PASS').toSorted()).toEqual(CODES.toSorted());
+    expect(codes(campaign({ variantFaults: [] }), 'PASS').toSorted()).toEqual(CODES.toSorted());
   });
 
   it.each<[string, CampaignFacts]>([

@@ -1,5 +1,9 @@
 import { DomainValidationError, type Proportion, proportion, pValue, shareOf } from '#kernel';
-import { type CampaignTranslations, contentFaults, type TranslatedContent } from '../content/document/translated-content.js';
+import {
+  type CampaignTranslations,
+  contentFaults,
+  type TranslatedContent,
+} from '../content/document/translated-content.js';
 
 export const TEST_MEASURES = ['CLICKS', 'OPENS', 'MANUAL'] as const;
 export type TestMeasure = (typeof TEST_MEASURES)[number];
@@ -62,7 +66,9 @@ export function contentFaultsOf(variants: readonly CampaignVariant[]): Record<st
 
 /** Faults by their paths of the variants and the test that a campaign has after changes. */
 export function variantFaults(
-  changes: Partial<Pick<Tested, 'variants' | 'test' | 'scheduledAtLocal'>> & { readonly scheduledAt?: Date | null },
+  changes: Partial<Pick<Tested, 'variants' | 'test' | 'scheduledAtLocal'>> & {
+    readonly scheduledAt?: Date | null;
+  },
   before: Partial<Tested>,
 ): Record<string, string> {
   const faults = contentFaultsOf(changes.variants ?? []);
@@ -71,7 +77,8 @@ export function variantFaults(
   const test = isRemoved ? null : changes.test === undefined ? (before.test ?? null) : changes.test;
   if (variants.length > 0 && test === null) faults['test'] = 'is required with variants';
   if (variants.length === 0 && test !== null) faults['variants'] = 'are required with a test';
-  const { scheduledAtLocal = changes.scheduledAt == null ? (before.scheduledAtLocal ?? null) : null } = changes;
+  const { scheduledAtLocal = changes.scheduledAt == null ? (before.scheduledAtLocal ?? null) : null } =
+    changes;
   if (variants.length > 0 && scheduledAtLocal !== null)
     faults['scheduledAtLocal'] = 'must not be given together with variants: they are compared at one time';
   if (before.queuedAt != null && variants.length !== (before.variants ?? []).length)
@@ -88,7 +95,10 @@ function contentOf(one: Content | undefined): Content | null {
 }
 
 /** The campaign as it is with this variant (its first: null); itself when it has none. */
-export function withVariant<Campaign extends VariedContent>(campaign: Campaign, number: number | null): Campaign {
+export function withVariant<Campaign extends VariedContent>(
+  campaign: Campaign,
+  number: number | null,
+): Campaign {
   const variant = campaign.variants[(number ?? 1) - 1];
   if (variant === undefined) return campaign;
   return {

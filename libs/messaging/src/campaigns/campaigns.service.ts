@@ -152,9 +152,13 @@ export class CampaignsService {
     if (origin === null || Object.keys(contentFaults(given)).length > 0) return;
     const losses: Record<string, string> = {};
     const template = given.templateKey == null ? null : await this.#contentOfTemplate(scope, given);
-    const ofVariants = (given.variants ?? []).map((variant, index) => [`variants[${index}].`, variant] as const);
+    const ofVariants = (given.variants ?? []).map(
+      (variant, index) => [`variants[${index}].`, variant] as const,
+    );
     for (const [prefix, content] of [['', template ?? given] as const, ...ofVariants])
-      for (const [locale, { contentJson: json = null }] of inLanguages<WrittenContent, WrittenParts>(content)) {
+      for (const [locale, { contentJson: json = null }] of inLanguages<WrittenContent, WrittenParts>(
+        content,
+      )) {
         if (json === null) continue;
         const footer = footerOf(origin.project, await this.fromAddresses.wording(scope, locale));
         const loss = await this.#lossOf(scope, json, footer);

@@ -94,7 +94,11 @@ export class PreSendAnalysisService {
     const origin = await this.#origin(scope, campaign);
     const { breakdown, destinations } = await this.audience.survey(scope, campaign, now);
     const recipients = breakdown.willReceive;
-    const { own, ownPath, translations, variantFaults, template } = await this.#review(scope, campaign, origin);
+    const { own, ownPath, translations, variantFaults, template } = await this.#review(
+      scope,
+      campaign,
+      origin,
+    );
     const facts: CampaignFacts = {
       ...(await this.audience.facts(scope, campaign)),
       recipients,
@@ -103,7 +107,8 @@ export class PreSendAnalysisService {
       sendingAllowed: (await this.subscriptions.ofTenant(scope))?.isSendingAllowed === true,
       ...(await this.fromAddresses.facts(scope, addressesOf(campaign, origin))),
       emailsRemaining: scope.environment === 'LIVE' ? await this.quota.remaining(scope, now) : null,
-      variantFaults: variantFaults === null ? null : [...variantFaults, ...this.#testFaults(campaign, recipients)],
+      variantFaults:
+        variantFaults === null ? null : [...variantFaults, ...this.#testFaults(campaign, recipients)],
       ...own,
     };
     return { ...analyseCampaign(facts, translations, ownPath), audience: breakdown, recipients, template };
@@ -159,16 +164,21 @@ export class PreSendAnalysisService {
         translations.set(`variants[${index}].translations.${locale}`, await review(variant, locale));
     }
     if (variants.length === 0) return { own, ownPath: null, translations, variantFaults: null, template };
-    const variantFaults = untranslatedParts(varied).map((path) => `${path} is missing, so that its readers see the variant’s own`);
+    const variantFaults = untranslatedParts(varied).map(
+      (path) => `${path} is missing, so that its readers see the variant’s own`,
+    );
     return { own, ownPath: 'variants[0]', translations, variantFaults, template };
   }
 
   /** Reasons why a test would come to no result. */
   #testFaults({ test, variants }: Campaign, recipients: number): string[] {
     if (test === null || test.by === 'MANUAL') return [];
-    if (!this.config.TRACKING) return ['opens and clicks are not recorded here, so that none can be found better'];
+    if (!this.config.TRACKING)
+      return ['opens and clicks are not recorded here, so that none can be found better'];
     const each = Math.floor((recipients * test.sharePercent) / 100 / variants.length);
-    return each >= FEWEST_OF_VARIANT ? [] : [`each goes to about ${each} people, too few to tell a difference`];
+    return each >= FEWEST_OF_VARIANT
+      ? []
+      : [`each goes to about ${each} people, too few to tell a difference`];
   }
 
   #sample(

@@ -126,7 +126,10 @@ export class VariantTestsService {
   async #ask(scope: ProjectScope, campaign: Campaign, now: Date): Promise<void> {
     campaign.testUndecidedAt = now;
     campaign.updatedAt = now;
-    this.logger.warn({ campaignId: campaign.id }, 'a campaign’s test is undecided; a variant has to be chosen');
+    this.logger.warn(
+      { campaignId: campaign.id },
+      'a campaign’s test is undecided; a variant has to be chosen',
+    );
     await this.lifecycle.publish(scope, 'campaign.undecided', campaign);
   }
 

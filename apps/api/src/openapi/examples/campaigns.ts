@@ -63,6 +63,15 @@ const CREATED_CAMPAIGN = {
   updatedAt: '2026-02-26T14:00:00.000Z',
 } satisfies z.output<typeof campaignView>;
 
+const AS_CAMPAIGN = {
+  subject: null,
+  previewText: null,
+  contentJson: null,
+  contentText: null,
+  fromName: null,
+  translations: {},
+};
+
 const CAMPAIGN_CHANGES = {
   replyTo: 'hello@example.com',
   translations: {
@@ -73,26 +82,18 @@ const CAMPAIGN_CHANGES = {
       contentText: null,
     },
   },
-  variants: [{ name: 'Short' }, { name: 'Question', subject: 'Have you seen what is new?' }],
-  test: { sharePercent: 20, decideAfter: 'PT4H' },
+  variants: [
+    { ...AS_CAMPAIGN, name: 'Short' },
+    { ...AS_CAMPAIGN, name: 'Question', subject: 'Have you seen what is new?' },
+  ],
+  test: { sharePercent: 20, decideAfter: 'PT4H', by: 'CLICKS', ifUndecided: 'LEADER' },
   sendStrategy: 'SCHEDULED',
   scheduledAt: '2026-03-02T08:00:00.000Z',
 } satisfies z.input<typeof patchCampaignBody>;
 
-const AS_CAMPAIGN = {
-  subject: null,
-  previewText: null,
-  contentJson: null,
-  contentText: null,
-  fromName: null,
-  translations: {},
-};
-
 const CHANGED_CAMPAIGN = {
   ...CREATED_CAMPAIGN,
   ...CAMPAIGN_CHANGES,
-  variants: CAMPAIGN_CHANGES.variants.map((variant) => ({ ...AS_CAMPAIGN, ...variant })),
-  test: { ...CAMPAIGN_CHANGES.test, by: 'CLICKS', ifUndecided: 'LEADER' },
   updatedAt: '2026-02-26T14:20:00.000Z',
 } satisfies z.output<typeof campaignView>;
 
@@ -160,8 +161,8 @@ const COPIED_CAMPAIGN = {
   campaignKey: 'APIT-002',
   replyTo: CAMPAIGN_CHANGES.replyTo,
   translations: CAMPAIGN_CHANGES.translations,
-  variants: CHANGED_CAMPAIGN.variants,
-  test: CHANGED_CAMPAIGN.test,
+  variants: CAMPAIGN_CHANGES.variants,
+  test: CAMPAIGN_CHANGES.test,
   resendOf: 'APIT-001',
   createdAt: '2026-03-04T06:20:00.000Z',
   updatedAt: '2026-03-04T06:20:00.000Z',

@@ -58,7 +58,9 @@ export interface WrittenContent extends WrittenParts {
 /** Faults of what was written by their paths: `contentJson.blocks[0].level`, `translations.de.subject`. */
 export function contentFaults(written: WrittenContent): Record<string, string> {
   const faults: Record<string, string> = {};
-  for (const [locale, { contentJson = null, ...parts }] of inLanguages<WrittenContent, WrittenParts>(written)) {
+  for (const [locale, { contentJson = null, ...parts }] of inLanguages<WrittenContent, WrittenParts>(
+    written,
+  )) {
     const prefix = pathOf(locale);
     const { errors = {} } = contentJson === null ? {} : parseContentDocument(contentJson);
     for (const [path, fault] of Object.entries(errors)) faults[`${prefix}${path}`] = fault;

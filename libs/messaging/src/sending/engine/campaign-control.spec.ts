@@ -2,7 +2,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { eventually } from '#testing/eventually';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { MINUTE } from '../../messaging.fixture.js';
-import { afterOneChunk, CampaignLifecycle, CONNECTIONS, READERS, states } from './campaign-lifecycle.fixture.js';
+import {
+  afterOneChunk,
+  CampaignLifecycle,
+  CONNECTIONS,
+  READERS,
+  states,
+} from './campaign-lifecycle.fixture.js';
 import { CampaignExpansionService } from './campaign-expansion.service.js';
 
 describe('a campaign under way', () => {

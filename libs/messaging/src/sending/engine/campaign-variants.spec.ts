@@ -15,7 +15,11 @@ import { afterOneChunk, CampaignLifecycle, never, READERS, states } from './camp
 
 const HOUR = 60 * MINUTE;
 
-type Row = DeliveryRow & { readonly variant: number | null; readonly subscriber_id: string; readonly queued_on: Date };
+type Row = DeliveryRow & {
+  readonly variant: number | null;
+  readonly subscriber_id: string;
+  readonly queued_on: Date;
+};
 
 const variant = (name: string, parts: Partial<CampaignVariant> = {}): CampaignVariant => ({
   name,
@@ -54,7 +58,8 @@ describe('a campaign with variants', () => {
 
   const control = () => fixture.get(CampaignLifecycleService);
   const tests = () => fixture.get(VariantTestsService);
-  const found = async ({ id }: Pick<Campaign, 'id'>) => (await fixture.get(CampaignRepository).find(scope, id))!;
+  const found = async ({ id }: Pick<Campaign, 'id'>) =>
+    (await fixture.get(CampaignRepository).find(scope, id))!;
   const rows = async () => (await fixture.deliveries()) as Row[];
   const inTest = (all: readonly Row[]) => all.filter(({ variant: number }) => number !== null);
   const waiting = (all: readonly Row[]) => all.filter(({ next_attempt_at: at }) => Number(at) === Infinity);
@@ -65,19 +70,32 @@ describe('a campaign with variants', () => {
   /** The subject of each address's mails. */
   const received = () =>
     new Map(
-      sink.messages.map(({ to, raw }) => [to[0]!, /^Subject: (.*)$/m.exec(raw.toString())?.[1]?.trim() ?? '']),
+      sink.messages.map(({ to, raw }) => [
+        to[0]!,
+        /^Subject: (.*)$/m.exec(raw.toString())?.[1]?.trim() ?? '',
+      ]),
     );
 
   const testIsSent = () =>
     eventually('all of the test are sent', async () => {
       const all = await rows();
-      return all.length > 0 && all.every((row) => row.state === 'SENT' || Number(row.next_attempt_at) === Infinity) ? all : null;
+      return all.length > 0 &&
+        all.every((row) => row.state === 'SENT' || Number(row.next_attempt_at) === Infinity)
+        ? all
+        : null;
     });
 
   /** Readers of a variant click, so many of them. */
-  async function click(campaign: Campaign, all: readonly Row[], number: number, readers: number): Promise<void> {
+  async function click(
+    campaign: Campaign,
+    all: readonly Row[],
+    number: number,
+    readers: number,
+  ): Promise<void> {
     const linkSet = await fixture.linkSetOf(campaign.id);
-    const [day] = await fixture.test.query<{ day: string }>('select min(queued_on)::text as day from messaging.deliveries');
+    const [day] = await fixture.test.query<{ day: string }>(
+      'select min(queued_on)::text as day from messaging.deliveries',
+    );
     const of = all.filter((row) => row.variant === number).slice(0, readers);
     expect(of).toHaveLength(readers);
     await fixture.get(TrackedEventsService).write(
@@ -144,8 +162,13 @@ describe('a campaign with variants', () => {
     fixture.engine.start();
     const all = await testIsSent();
     expect(received().size).toBe(inTest(all).length);
-    for (const row of inTest(all)) expect(received().get(row.address)).toBe(`Subject ${row.variant === 1 ? 'A' : 'B'}`);
-    expect(await found(campaign)).toMatchObject({ status: 'SENDING', testPhase: 'TESTING', winningVariant: null });
+    for (const row of inTest(all))
+      expect(received().get(row.address)).toBe(`Subject ${row.variant === 1 ? 'A' : 'B'}`);
+    expect(await found(campaign)).toMatchObject({
+      status: 'SENDING',
+      testPhase: 'TESTING',
+      winningVariant: null,
+    });
     await click(campaign, all, 1, 2);
     await click(campaign, all, 2, 20);
     expect((await decideWhenDue(campaign)).kind).toBe('snooze');
@@ -209,7 +232,9 @@ describe('a campaign with variants', () => {
       const asked = await found(campaign);
       expect(asked).toMatchObject({ testPhase: 'TESTING', status: 'SENDING' });
       expect(asked.testUndecidedAt).toEqual(fixture.clock.now());
-      await expect(tests().choose(scope, campaign.campaignKey, 3)).rejects.toBeInstanceOf(DomainValidationError);
+      await expect(tests().choose(scope, campaign.campaignKey, 3)).rejects.toBeInstanceOf(
+        DomainValidationError,
+      );
       const chosen = await tests().choose(scope, campaign.campaignKey, 1);
       expect(chosen).toMatchObject({ testPhase: 'DECIDED', winningVariant: 1, testUndecidedAt: null });
       await expect(tests().choose(scope, campaign.campaignKey, 2)).rejects.toBeInstanceOf(InvalidStateError);
@@ -298,7 +323,10 @@ describe('a campaign with variants', () => {
   });
 
   it('tests all, where nobody waits, and has a winner when it is SENT', async () => {
-    const campaign = await fixture.queuedCampaign(scope, 60, { ...TESTED, test: { ...TEST, sharePercent: 100 } });
+    const campaign = await fixture.queuedCampaign(scope, 60, {
+      ...TESTED,
+      test: { ...TEST, sharePercent: 100 },
+    });
     fixture.engine.start();
     await lifecycle.isSent(campaign.id);
     fixture.later(2 * HOUR);
@@ -325,7 +353,8 @@ describe('a campaign with variants', () => {
     await fixture.sends(scope, campaign);
     fixture.engine.start();
     await lifecycle.isSent(campaign.id);
-    for (const row of await rows()) expect(received().get(row.address)).toBe(row.variant === 1 ? 'Deutsch' : 'B auf Deutsch');
+    for (const row of await rows())
+      expect(received().get(row.address)).toBe(row.variant === 1 ? 'Deutsch' : 'B auf Deutsch');
     expect(sink.messages.every(({ raw }) => raw.toString().includes('Guten Tag'))).toBe(true);
   });
 
@@ -337,7 +366,9 @@ describe('a campaign with variants', () => {
       [one!.id, fixture.clock.now()],
     );
     fixture.engine.start();
-    await eventually('theirs is skipped', async () => (await rows()).some(({ state }) => state === 'SKIPPED'));
+    await eventually('theirs is skipped', async () =>
+      (await rows()).some(({ state }) => state === 'SKIPPED'),
+    );
     expect(states(await rows())['FAILED']).toBeUndefined();
     expect((await found(campaign)).status).toBe('SENDING');
   });

@@ -241,7 +241,8 @@ export class MailPreparationService {
 }
 
 /** The variant and language of a campaign's mail, to compare. */
-const choiceOf = ({ delivery: { variant, locale } }: DeliveryWork): string => `${variant ?? ''}/${locale ?? ''}`;
+const choiceOf = ({ delivery: { variant, locale } }: DeliveryWork): string =>
+  `${variant ?? ''}/${locale ?? ''}`;
 
 function stepOf(
   { delivery: { sourceId, queuedOn, locale } }: DeliveryWork,

@@ -26,7 +26,12 @@ import type { MailParts } from '../../content/mail/mail-renderer.js';
 import { ContentCompileError, MergeTemplateError } from '../../content/content.errors.js';
 import { findMailOfLink, type MailOfLink } from '../../deliveries/linked-mails.service.js';
 import type { CampaignMail } from './campaign-mail.js';
-import { CompiledMailsService, type DraftOfMail, type MailChoice, stepFor } from './compiled-mails.service.js';
+import {
+  CompiledMailsService,
+  type DraftOfMail,
+  type MailChoice,
+  stepFor,
+} from './compiled-mails.service.js';
 import { MailRenderingService } from './mail-rendering.service.js';
 
 const SAMPLE_ADDRESS = 'ada@example.com';
@@ -48,7 +53,12 @@ interface PreviewReader {
 export type PreviewChanges = Partial<
   Pick<
     Campaign,
-    (typeof CONTENT_PARTS)[number] | 'fromName' | 'translations' | 'variants' | 'templateKey' | 'templateVersion'
+    | (typeof CONTENT_PARTS)[number]
+    | 'fromName'
+    | 'translations'
+    | 'variants'
+    | 'templateKey'
+    | 'templateVersion'
   >
 >;
 
