@@ -2974,6 +2974,46 @@ export interface webhooks {
     patch?: never;
     trace?: never;
   };
+  'campaign.decided': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * The test of a campaign’s variants has a winner
+     * @description The test of a campaign’s variants has a winner.
+     */
+    post: operations['onCampaignDecided'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'campaign.undecided': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * The test of a campaign’s variants came to no result: choose one
+     * @description The test of a campaign’s variants came to no result: choose one.
+     */
+    post: operations['onCampaignUndecided'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   'email.sent': {
     parameters: {
       query?: never;
@@ -7880,6 +7920,8 @@ export interface components {
         | 'campaign.queued'
         | 'campaign.sent'
         | 'campaign.failed'
+        | 'campaign.decided'
+        | 'campaign.undecided'
         | 'email.sent'
         | 'email.delivered'
         | 'email.failed'
@@ -7953,6 +7995,8 @@ export interface components {
             | 'campaign.queued'
             | 'campaign.sent'
             | 'campaign.failed'
+            | 'campaign.decided'
+            | 'campaign.undecided'
             | 'email.sent'
             | 'email.delivered'
             | 'email.failed'
@@ -8010,6 +8054,8 @@ export interface components {
         | 'campaign.queued'
         | 'campaign.sent'
         | 'campaign.failed'
+        | 'campaign.decided'
+        | 'campaign.undecided'
         | 'email.sent'
         | 'email.delivered'
         | 'email.failed'
@@ -8081,6 +8127,8 @@ export interface components {
             | 'campaign.queued'
             | 'campaign.sent'
             | 'campaign.failed'
+            | 'campaign.decided'
+            | 'campaign.undecided'
             | 'email.sent'
             | 'email.delivered'
             | 'email.failed'
@@ -8163,6 +8211,8 @@ export interface components {
         | 'campaign.queued'
         | 'campaign.sent'
         | 'campaign.failed'
+        | 'campaign.decided'
+        | 'campaign.undecided'
         | 'email.sent'
         | 'email.delivered'
         | 'email.failed'
@@ -8593,6 +8643,64 @@ export interface components {
       scheduledAtLocal: string | null;
       completedAt: string | null;
       failureReason?: string;
+    };
+    CampaignDecidedEvent: {
+      /** @constant */
+      type: 'campaign.decided';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['CampaignDecidedEventData'];
+    };
+    CampaignDecidedEventData: {
+      /** Format: uuid */
+      id: string;
+      campaignKey: string;
+      name: string;
+      subject: string;
+      /** @enum {string} */
+      status:
+        | 'DRAFT'
+        | 'SCHEDULED'
+        | 'QUEUED_FOR_SENDING'
+        | 'SENDING'
+        | 'PAUSED'
+        | 'SENT'
+        | 'CANCELLED'
+        | 'FAILED'
+        | 'ARCHIVED';
+      /** @description Strings of yours by key, as they were when it happened. */
+      metadata: {
+        [key: string]: string;
+      };
+      estimatedRecipientCount: number | null;
+      scheduledAt: string | null;
+      scheduledAtLocal: string | null;
+      completedAt: string | null;
+      /** @description Its number, from 1. */
+      winningVariant: number;
+    };
+    CampaignUndecidedEvent: {
+      /** @constant */
+      type: 'campaign.undecided';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
+      timestamp: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment.
+       */
+      sequence: number;
+      data: components['schemas']['CampaignEventData'];
     };
     EmailSentEvent: {
       /** @constant */
@@ -17864,16 +17972,29 @@ export interface operations {
          *       },
          *       "variants": [
          *         {
+         *           "subject": null,
+         *           "previewText": null,
+         *           "contentJson": null,
+         *           "contentText": null,
+         *           "fromName": null,
+         *           "translations": {},
          *           "name": "Short"
          *         },
          *         {
-         *           "name": "Question",
-         *           "subject": "Have you seen what is new?"
+         *           "subject": "Have you seen what is new?",
+         *           "previewText": null,
+         *           "contentJson": null,
+         *           "contentText": null,
+         *           "fromName": null,
+         *           "translations": {},
+         *           "name": "Question"
          *         }
          *       ],
          *       "test": {
          *         "sharePercent": 20,
-         *         "decideAfter": "PT4H"
+         *         "decideAfter": "PT4H",
+         *         "by": "CLICKS",
+         *         "ifUndecided": "LEADER"
          *       },
          *       "sendStrategy": "SCHEDULED",
          *       "scheduledAt": "2026-03-02T08:00:00.000Z"
@@ -19728,7 +19849,7 @@ export interface operations {
       };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -20366,7 +20487,7 @@ export interface operations {
       400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.reports.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
@@ -27666,6 +27787,82 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': components['schemas']['CampaignFailedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onCampaignDecided: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['CampaignDecidedEvent'];
+      };
+    };
+    responses: {
+      /** @description It was taken. Any other answer, or none within 5 s, is tried again. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  onCampaignUndecided: {
+    parameters: {
+      query?: never;
+      header: {
+        /**
+         * @description The id of the event: one that was posted before has the same.
+         * @example 019cad8f-bba0-7b5d-8c2f-6e4a8b0d2f53
+         */
+        'webhook-id': string;
+        /**
+         * @description When it was posted, in Unix seconds.
+         * @example 1772438404
+         */
+        'webhook-timestamp': string;
+        /**
+         * @description Signatures by Standard Webhooks, with spaces between them: one, or two while a secret is changed over.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        'webhook-signature': string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['CampaignUndecidedEvent'];
       };
     };
     responses: {

@@ -158,6 +158,13 @@ export const EVENT_SCHEMAS = {
       .object({ ...campaignFacts, failureReason: z.string().optional() })
       .meta({ id: 'CampaignFailedEventData' }),
   ),
+  'campaign.decided': of(
+    'The test of a campaign’s variants has a winner',
+    z
+      .object({ ...campaignFacts, winningVariant: z.int().meta({ description: 'Its number, from 1.' }) })
+      .meta({ id: 'CampaignDecidedEventData' }),
+  ),
+  'campaign.undecided': of('The test of a campaign’s variants came to no result: choose one', campaign),
   'email.sent': of('The relay, or the next mail server, accepted a mail', mailSent),
   'email.delivered': of('The relay’s provider says that a mail arrived', mailSent),
   'email.failed': of(

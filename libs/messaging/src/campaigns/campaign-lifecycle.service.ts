@@ -28,6 +28,7 @@ export type PublishedCampaign = Pick<
   | 'campaignKey'
   | 'name'
   | 'subject'
+  | 'variants'
   | 'templateContentId'
   | 'status'
   | 'metadata'
@@ -164,11 +165,12 @@ export class CampaignLifecycleService {
     scope: ProjectScope,
     type: `campaign.${'scheduled' | 'queued' | 'sent' | 'failed' | 'decided' | 'undecided'}`,
     campaign: PublishedCampaign,
-    failure?: { readonly failureReason: string },
+    more?: { readonly failureReason: string } | { readonly winningVariant: number },
   ): Promise<void> {
     if (!this.publisher.hasListeners(scope, type)) return;
-    const subject = campaign.subject ?? (await this.#kept(scope, campaign))?.subject ?? null;
-    await this.publisher.publish(scope, { type, data: { ...dataOf({ ...campaign, subject }), ...failure } });
+    const own = campaign.subject ?? campaign.variants[0]?.subject;
+    const subject = own ?? (await this.#kept(scope, campaign))?.subject ?? null;
+    await this.publisher.publish(scope, { type, data: { ...dataOf({ ...campaign, subject }), ...more } });
   }
 
   async #kept(

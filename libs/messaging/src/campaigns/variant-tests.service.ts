@@ -120,7 +120,7 @@ export class VariantTestsService {
     const counts = decision.counts ?? (await this.#counts(scope, campaign));
     campaign.decide({ ...decision, counts, decidedAt: now.toISOString() }, now);
     await enqueue(this.database, scope, releaseRest({ campaignId: campaign.id }));
-    await this.lifecycle.publish(scope, 'campaign.decided', campaign);
+    await this.lifecycle.publish(scope, 'campaign.decided', campaign, { winningVariant: decision.winner });
   }
 
   async #ask(scope: ProjectScope, campaign: Campaign, now: Date): Promise<void> {

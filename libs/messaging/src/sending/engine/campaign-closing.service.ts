@@ -79,7 +79,7 @@ export class CampaignClosingService {
         update messaging.campaigns c set status = 'SENT', completed_at = ${present}, updated_at = ${present},
           front_at = 'infinity'
         where ${isDone}
-        returning c.id, c.campaign_key, c.name, c.subject, c.template_content_id, c.status, c.metadata, c.estimated_recipient_count, c.scheduled_at,
+        returning c.id, c.campaign_key, c.name, c.subject, c.variants, c.template_content_id, c.status, c.metadata, c.estimated_recipient_count, c.scheduled_at,
           c.scheduled_at_local, c.completed_at
       `.execute(this.database.tables());
       for (const sent of rows) await this.lifecycle.publish(scope, 'campaign.sent', sent);
