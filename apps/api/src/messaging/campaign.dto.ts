@@ -279,12 +279,9 @@ export const campaignView = z
       .enum(['TESTING', 'DECIDED'])
       .nullable()
       .meta({ description: 'Null without variants, and before it is sent.' }),
-    winningVariant: z
-      .int()
-      .nullable()
-      .meta({
-        description: 'Number of the variant that the rest of the audience gets; null until it is decided.',
-      }),
+    winningVariant: z.int().nullable().meta({
+      description: 'Number of the variant that the rest of the audience gets; null until it is decided.',
+    }),
     metadata: metadataView,
     status: z.enum(CAMPAIGN_STATUSES),
     sendStrategy: z.enum(SEND_STRATEGIES).nullable(),
