@@ -27,7 +27,7 @@ import type { MessagingTables } from '../../messaging-tables.js';
 import { isContentFault } from '../delivery-outcome.js';
 import type { CampaignMail } from '../mails/campaign-mail.js';
 import { CompiledMailsService } from '../mails/compiled-mails.service.js';
-import { variantOf } from './variant-assignment.js';
+import { variantOf } from './variant-assignment.query.js';
 
 const CHUNK = 5_000;
 /** Senders begin when it is committed, and have enough of it until the next is. */
