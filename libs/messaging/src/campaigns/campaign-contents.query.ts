@@ -148,7 +148,13 @@ export const SENT_SUBJECT = sql<
   string | null
 >`coalesce(c.subject, c.variants #>> '{0,subject}', (select t.content ->> 'subject' ${OF_TEMPLATE}))`;
 
-/** Locales of the translations of the campaign `c` and of its variants, which was sent. */
-export const SENT_TRANSLATIONS = sql<string[]>`array(
-  select jsonb_object_keys(c.translations || coalesce((select t.content -> 'translations' ${OF_TEMPLATE}), '{}'))
-  union select jsonb_object_keys(v.variant -> 'translations') from jsonb_array_elements(c.variants) v(variant))`;
+/**
+ * Locales of the translations of the campaign `c`, which was sent, and of its variants; some twice. Added up: Citus takes no look-up
+ * within an array's subselect.
+ */
+export const SENT_TRANSLATIONS = sql<string[]>`array(select jsonb_object_keys(c.translations))
+  || coalesce((
+    select array_agg(l.locale) from messaging.template_contents t
+    cross join lateral jsonb_object_keys(t.content -> 'translations') l(locale)
+    where t.environment_id = c.environment_id and t.id = c.template_content_id), '{}')
+  || array(select jsonb_object_keys(v.variant -> 'translations') from jsonb_array_elements(c.variants) v(variant))`;
