@@ -348,20 +348,26 @@ const usersOf = (environmentId: number) => sql`(
       select 'campaign' as kind, c.campaign_key as key, c.name from (
         select distinct u.user_id from messaging.media_uses u
         where u.environment_id = ${environmentId} and u.media_id = m.id and u.kind = 'campaign' order by u.user_id limit ${NAMED_USERS}
-      ) u join messaging.campaigns c on c.environment_id = ${environmentId} and c.id = u.user_id
+      ) u cross join lateral (
+        select c.campaign_key, c.name from messaging.campaigns c where c.environment_id = ${environmentId} and c.id = u.user_id ${neverJoined}
+      ) c
       union all
       select 'automation', a.automation_key, a.name from (
         select distinct u.user_id from messaging.media_uses u
         where u.environment_id = ${environmentId} and u.media_id = m.id and u.kind in ('automation', 'automation-version')
         order by u.user_id limit ${NAMED_USERS}
-      ) u join messaging.automations a on a.environment_id = ${environmentId} and a.id = u.user_id
+      ) u cross join lateral (
+        select a.automation_key, a.name from messaging.automations a where a.environment_id = ${environmentId} and a.id = u.user_id ${neverJoined}
+      ) a
       union all
       select 'template', t.template_key, t.name from (
         select distinct coalesce(v.template_id, u.user_id) as id from messaging.media_uses u
         left join messaging.template_versions v on v.environment_id = ${environmentId} and v.id = u.user_id
         where u.environment_id = ${environmentId} and u.media_id = m.id and u.kind in ('template', 'template-version')
         order by id limit ${NAMED_USERS}
-      ) u join messaging.templates t on t.environment_id = ${environmentId} and t.id = u.id
+      ) u cross join lateral (
+        select t.template_key, t.name from messaging.templates t where t.environment_id = ${environmentId} and t.id = u.id ${neverJoined}
+      ) t
     ) x
   ) as used_by, (
     select count(distinct coalesce(v.template_id, u.user_id)) from messaging.media_uses u
