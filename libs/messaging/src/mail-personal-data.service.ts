@@ -60,7 +60,7 @@ export class MailPersonalDataService {
       return pagesOf(this.database, scope, { rows, order, size });
     };
     const deliveries = sql<Record<string, unknown>>`
-      select d.id, d.kind, c.campaign_key, a.automation_key, d.address, d.locale, d.message_id, d.relay_key, d.provider_message_id,
+      select d.id, d.kind, c.campaign_key, d.variant, a.automation_key, d.address, d.locale, d.message_id, d.relay_key, d.provider_message_id,
         d.state, d.reason, d.attempt as attempts, d.possible_duplicate, d.last_error, d.created_at, d.sent_at, d.finished_at,
         d.bounced_at, d.bounce_type, d.bounce_class, coalesce(g.opens, 0) as opens, coalesce(g.clicks, 0) as clicks,
         g.first_opened_at, g.first_clicked_at, g.unsubscribed_at, g.complained_at
