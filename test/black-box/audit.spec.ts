@@ -329,6 +329,17 @@ describe('the audit log', () => {
     await login.end();
   });
 
+  it('says REFUSED alone of a campaign that keeps the verdict of its checks', async () => {
+    const campaign = await client.post('/campaigns', {
+      name: 'To nobody',
+      subject: 'Hello',
+      contentText: 'Hello',
+    });
+    const refused = await client.post(`/campaigns/${campaign.at('campaignKey')}/send`);
+    expect((await client.get(`/campaigns/${campaign.at('campaignKey')}`)).at('preSendStatus')).toBe('FAILED');
+    expect(await entryOf(refused)).toMatchObject({ outcome: 'REFUSED', problem: 'pre-send-rejected' });
+  });
+
   it('holds no address, and one entry a request, in all that was logged by now', async () => {
     const rows = await system.database.query<{ line: string }>(
       `select l::text as line from platform.audit_log l where l::text like '%@%'

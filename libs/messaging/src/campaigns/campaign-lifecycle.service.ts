@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { EmailQuotaService } from '#billing';
 import { type PreSendCheck, quotaMessage, summarise } from '#deliverability';
 import { Clock, InvalidStateError, type ProjectScope } from '#kernel';
-import { CONFIG, type Config, Database, enqueue, jobType, LOGGER, Publisher } from '#platform';
+import { AuditTrail, CONFIG, type Config, Database, enqueue, jobType, LOGGER, Publisher } from '#platform';
 import { wakeSenders } from '../deliveries/delivery-queue.query.js';
 import { MediaService } from '../media/media.service.js';
 import type { ResolvedContent } from '../templates/template.js';
@@ -207,7 +207,12 @@ export class CampaignLifecycleService {
     const [campaign, { status, checks }] = await this.campaigns.whileLocked(
       scope,
       campaignKey,
-      async (locked, now) => [locked, await check(locked, now)] as const,
+      async (locked, now) => {
+        const analysis = await check(locked, now);
+        // It keeps the verdict, and is refused.
+        if (analysis.status === 'FAILED') AuditTrail.current?.close();
+        return [locked, analysis] as const;
+      },
     );
     if (status === 'FAILED') throw new PreSendRejectedError(checks, campaign.failureReason);
     return campaign;

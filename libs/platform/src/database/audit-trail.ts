@@ -127,7 +127,7 @@ export class AuditTrail {
     this.#isWritten = true;
   }
 
-  /** The call has ended: work that it left behind writes no entry. */
+  /** The call has ended, or is going to be refused: no transaction of it writes an entry any more. */
   close(): void {
     this.#isClosed = true;
   }
