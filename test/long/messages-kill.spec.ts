@@ -126,7 +126,13 @@ describe('messages while apis and workers are killed', () => {
         });
         // In flight: the lock of the killed api's request has to run out.
         if (answer === null || [409, 503].includes(answer.status)) return null;
-        if (answer.status !== 202) throw new Error(answer.text);
+        if (answer.status !== 202) {
+          const told = api
+            .output()
+            .split('\n')
+            .filter((line) => line.includes('"level":"error"'));
+          throw new Error([answer.text, ...told].join('\n'));
+        }
         return messages.length === 1
           ? [answer.at('to')]
           : answer.at<{ message: { to: string } }[]>('results').map(({ message }) => message.to);

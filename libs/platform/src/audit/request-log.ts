@@ -39,6 +39,7 @@ export class RequestLog {
   #waiting: (LoggedRequest & { readonly environmentId: number })[] = [];
   #timer: NodeJS.Timeout | undefined;
   #dropped = 0;
+  #reason: string | null = null;
 
   constructor(
     private readonly database: Database,
@@ -66,8 +67,11 @@ export class RequestLog {
     this.#timer ??= setTimeout(() => void this.write(), WRITE_AFTER_MS).unref();
   }
 
-  /** Writes what waits. Those that PostgreSQL does not take are lost, which a line of the log says. */
-  async write(): Promise<void> {
+  /**
+   * Writes what waits. Those that PostgreSQL does not take are lost, which a line of the log says once it takes some
+   * again, or with the last.
+   */
+  async write(isLast = false): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const requests = this.#waiting;
@@ -78,11 +82,15 @@ export class RequestLog {
         () => null,
         (fault: unknown) => fault,
       );
-    if (error !== null) this.#dropped += requests.length;
-    if (this.#dropped === 0) return;
-    const reason = error === null ? 'too many at once' : describeError(error);
+    if (error !== null) {
+      this.#dropped += requests.length;
+      this.#reason = describeError(error);
+    }
+    if (this.#dropped === 0 || (error !== null && !isLast)) return;
+    const reason = this.#reason ?? 'too many at once';
     this.logger.warn({ requests: this.#dropped, reason }, 'requests are missing in the log of requests');
     this.#dropped = 0;
+    this.#reason = null;
   }
 
   async #insert(requests: readonly LoggedRequest[]): Promise<void> {

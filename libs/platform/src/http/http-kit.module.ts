@@ -85,7 +85,7 @@ export class HttpKitModule implements OnApplicationShutdown {
   ) {}
 
   async onApplicationShutdown(): Promise<void> {
-    await this.requestLog.write();
+    await this.requestLog.write(true);
     await this.storage.close();
   }
 }
