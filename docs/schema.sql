@@ -1495,6 +1495,7 @@ create table audience.topics (
   updated_at timestamp with time zone not null,
   deleted_at timestamp with time zone,
   metadata jsonb not null default '{}'::jsonb,
+  opt_in_template_key text,
   constraint topics_pkey PRIMARY KEY (id, environment_id),
   constraint topics_priority_check CHECK ((priority = ANY (ARRAY['URGENT'::text, 'HIGH'::text, 'MEDIUM'::text, 'LOW'::text]))),
   constraint topics_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'INACTIVE'::text, 'ARCHIVED'::text]))),

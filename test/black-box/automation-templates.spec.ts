@@ -96,8 +96,10 @@ describe('automations of templates', () => {
   }
   const isWaiting = (id: string, count: number) =>
     eventually('the runs wait', async () => {
-      const { data } = (await client.get(`/automations/${id}/executions`)).body as { data: object[] };
-      return data.length === count;
+      const { data } = (await client.get(`/automations/${id}/executions`)).body as {
+        data: { currentNodeId: string | null }[];
+      };
+      return data.filter(({ currentNodeId }) => currentNodeId === 'wait').length === count;
     });
 
   it('send people what was in use when they came in, in their language', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiAnswer, ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
 import { expectProblem } from '#testing/problems';
 import { sharedSystem, type System } from '#testing/system';
 
@@ -301,6 +302,78 @@ describe('templates', () => {
     });
     await client.patch(`/templates/${key}`, { html: '<p><a href="{{ links.confirm }}">Confirm</a></p>' });
     expect((await publishing(key)).status).toBe(200);
+  });
+
+  it('are the mail that asks for a confirmation, of topics that all name the same', async () => {
+    const key = await published({
+      name: 'Confirm',
+      alias: 'confirm',
+      kind: 'OPT_IN',
+      subject: 'Yes to {{ topic.name }}?',
+      contentJson: blocks(
+        text('<p>Hello {{ subscriber.email }}, press <a href="{{ links.confirm }}">yes</a>.</p>'),
+      ),
+      contentText: 'Yes: {{ links.confirm }}',
+      translations: { de: { subject: 'Ja zu {{ topic.name }}?' } },
+    });
+    const topic = async (name: string, optInTemplateKey: string | null) => {
+      const answer = await client.post('/topics', {
+        name,
+        optInTemplateKey,
+        translations: { de: { name: `${name} (de)` } },
+      });
+      expect([answer.status, answer.at('optInTemplateKey')]).toEqual([201, optInTemplateKey && key]);
+      return answer.at('topicKey');
+    };
+    const news = await topic('News', 'confirm');
+    const art = await topic('Art', key);
+    const plain = await topic('Plain', null);
+    const mailOf = async (email: string, topicKeys: readonly string[], locale: string | null = null) => {
+      const consent = { source: 'form' };
+      expect((await client.post('/subscribers', { email, locale, topicKeys, consent })).status).toBe(201);
+      const id = await eventually('the mail that asks', async () => {
+        const list = await client.get(`/test-inbox/messages?kind=OPT_IN&to=${email}`);
+        return list.at<{ id: string }[]>('data')[0]?.id;
+      });
+      return (await client.get(`/test-inbox/messages/${id}`)).body as Record<
+        'subject' | 'html' | 'text',
+        string
+      > & {
+        readonly links: { readonly confirm: string };
+      };
+    };
+    const mail = await mailOf('ada@example.com', [news, art]);
+    expect(mail.subject).toBe('Yes to Art and News?');
+    expect(mail.html).toContain(`Hello ada@example.com, press <a href="${mail.links.confirm}"`);
+    expect(mail.text.trim()).toBe(`Yes: ${mail.links.confirm}`);
+    expect((await mailOf('bea@example.com', [news], 'de-AT')).subject).toBe('Ja zu News (de)?');
+    const ours = await mailOf('eve@example.com', [news, plain]);
+    expect([ours.html, ours.subject]).toEqual([
+      expect.stringMatching(/<li[^>]*>News<\/li><li[^>]*>Plain<\/li>/),
+      expect.not.stringContaining('Yes to'),
+    ]);
+    expect((await fetch(mail.links.confirm, { method: 'POST' })).status).toBe(200);
+    expect((await client.get('/subscribers/ada@example.com')).at('status')).toBe('ACTIVE');
+
+    const errors = { optInTemplateKey: 'is no template that is published' };
+    const draft = await created({ ...RECEIPT, kind: 'OPT_IN', purpose: null, variables: [] });
+    const wrong = await Promise.all([
+      client.patch(`/topics/${plain}`, { optInTemplateKey: draft }),
+      client.post('/topics', { name: 'x', optInTemplateKey: await published(RECEIPT) }),
+    ]);
+    expectProblem(wrong[0]!, 422, 'domain-validation', { errors });
+    const kind = 'is a template of kind MESSAGE: topics need one of kind OPT_IN';
+    expectProblem(wrong[1]!, 422, 'domain-validation', { errors: { optInTemplateKey: kind } });
+    expectProblem(await client.delete(`/templates/${key}`), 409, 'in-use', {
+      usedBy: [
+        { kind: 'topic', key: news, name: 'News' },
+        { kind: 'topic', key: art, name: 'Art' },
+      ],
+      usedByCount: 2,
+    });
+    expect((await client.patch(`/topics/${news}`, { optInTemplateKey: null })).status).toBe(200);
+    expect((await client.delete(`/topics/${art}`)).status).toBe(204);
+    expect((await client.delete(`/templates/${key}`)).status).toBe(204);
   });
 
   it('lose no change of two at once', async () => {

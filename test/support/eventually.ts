@@ -4,9 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 const SHORTEST = 20;
 const LONGEST = 200;
 
-/** Asks again until `probe` gives something other than null, undefined or false, or throws at the deadline. */
+/**
+ * Asks again until `probe` gives something other than null, undefined or false, or throws at the deadline. A function says what was seen
+ * by then.
+ */
 export async function eventually<T>(
-  what: string,
+  what: string | (() => string),
   probe: () => Promise<T | null | undefined | false> | T | null | undefined | false,
   deadlineMs = 120_000,
 ): Promise<T> {
@@ -15,7 +18,7 @@ export async function eventually<T>(
     const found = await probe();
     if (found !== null && found !== undefined && found !== false) return found;
     const waited = now() - begin;
-    if (waited > deadlineMs) throw new Error(`Waited ${deadlineMs} ms in vain: ${what}.`);
+    if (waited > deadlineMs) throw new Error(`Waited ${deadlineMs} ms in vain: ${typeof what === 'string' ? what : what()}.`);
     await delay(Math.min(SHORTEST + waited / 10, LONGEST));
   }
 }

@@ -61,6 +61,7 @@ const TopicSchema = defineEntity({
     priority: p.string().$type<TopicPriority>().nullable(),
     icon: p.text().nullable(),
     doubleOptInEnabled: p.boolean(),
+    optInTemplateKey: p.text().nullable(),
     translations: p.json<TopicTranslations>(),
     metadata: p.json<Metadata>(),
     createdAt: p.datetime(3),

@@ -48,6 +48,10 @@ export class QueuedOptInMails extends OptInMails {
       from (${confirmationRecipients(scope, confirmationIds)}) r
       returning id`;
   }
+
+  override templateKey(): Promise<string> {
+    throw new Error('The audience has no templates.');
+  }
 }
 
 @Module({ providers: [QueuedOptInMails], exports: [QueuedOptInMails] })

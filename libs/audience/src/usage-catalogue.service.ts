@@ -36,6 +36,7 @@ const USES = {
     automation: 'its mails, while active',
     campaign: 'its content, until it has ended, also as a draft',
     template: 'its layout and partials, while published',
+    topic: 'the mail that asks for its confirmations, until it is deleted',
   },
   'sending domain': {
     campaign: 'scheduled or under way',

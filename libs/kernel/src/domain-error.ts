@@ -102,7 +102,7 @@ export class UnavailableError extends DomainError {
   }
 }
 
-export type UserKind = 'campaign' | 'automation' | 'segment' | 'template' | 'project';
+export type UserKind = 'campaign' | 'automation' | 'segment' | 'template' | 'topic' | 'project';
 
 /** A resource that uses another, which therefore cannot be removed. */
 export interface ResourceUser {

@@ -4116,6 +4116,7 @@ export interface components {
       priority: ('URGENT' | 'HIGH' | 'MEDIUM' | 'LOW') | null;
       icon: string | null;
       doubleOptInEnabled: boolean;
+      optInTemplateKey: string | null;
       translations: {
         [key: string]: {
           name: string;
@@ -4153,6 +4154,11 @@ export interface components {
       icon?: string | null;
       /** @description Whether a consent must be confirmed by mail. Default: true. */
       doubleOptInEnabled?: boolean | null;
+      /**
+       * @description Key or alias of a published template of kind OPT_IN: the mail that asks for a confirmation. A mail for several topics that name different ones is ours.
+       * @example APIT-1
+       */
+      optInTemplateKey?: string | null;
       /** @description Name and description for readers of other languages by locale (BCP 47), at most 50; PATCH replaces them all. */
       translations?: {
         [key: string]: {
@@ -4186,6 +4192,11 @@ export interface components {
       icon?: string | null;
       /** @description Whether a consent must be confirmed by mail. Default: true. */
       doubleOptInEnabled?: boolean | null;
+      /**
+       * @description Key or alias of a published template of kind OPT_IN: the mail that asks for a confirmation. A mail for several topics that name different ones is ours.
+       * @example APIT-1
+       */
+      optInTemplateKey?: string | null;
       /** @description Name and description for readers of other languages by locale (BCP 47), at most 50; PATCH replaces them all. */
       translations?: {
         [key: string]: {
@@ -5856,7 +5867,7 @@ export interface components {
       /** @description Content that names its URL, at most 10. */
       usedBy: {
         /** @enum {string} */
-        kind: 'campaign' | 'automation' | 'segment' | 'template' | 'project';
+        kind: 'campaign' | 'automation' | 'segment' | 'template' | 'topic' | 'project';
         key: string;
         name: string;
       }[];
@@ -8317,7 +8328,7 @@ export interface components {
       /** @description With `in-use`: what uses the resource, at most 10. */
       usedBy?: {
         /** @enum {string} */
-        kind: 'campaign' | 'automation' | 'segment' | 'template' | 'project';
+        kind: 'campaign' | 'automation' | 'segment' | 'template' | 'topic' | 'project';
         /** @description `campaignKey`, `automationKey`, `segmentKey`, `templateKey` or the key of the project. */
         key: string;
         name: string;
@@ -12304,6 +12315,7 @@ export interface operations {
            *           "priority": "HIGH",
            *           "icon": "megaphone",
            *           "doubleOptInEnabled": true,
+           *           "optInTemplateKey": null,
            *           "metadata": {},
            *           "subscriberCount": 1290,
            *           "activeSubscriberCount": 1252,
@@ -12400,6 +12412,7 @@ export interface operations {
            *       "priority": null,
            *       "icon": null,
            *       "doubleOptInEnabled": true,
+           *       "optInTemplateKey": null,
            *       "metadata": {},
            *       "subscriberCount": 0,
            *       "activeSubscriberCount": 0,
@@ -12503,6 +12516,7 @@ export interface operations {
            *       "priority": "HIGH",
            *       "icon": "megaphone",
            *       "doubleOptInEnabled": true,
+           *       "optInTemplateKey": null,
            *       "metadata": {},
            *       "subscriberCount": 1290,
            *       "activeSubscriberCount": 1252,
@@ -12643,6 +12657,7 @@ export interface operations {
            *       "priority": "HIGH",
            *       "icon": "megaphone",
            *       "doubleOptInEnabled": true,
+           *       "optInTemplateKey": null,
            *       "metadata": {},
            *       "subscriberCount": 1290,
            *       "activeSubscriberCount": 1252,

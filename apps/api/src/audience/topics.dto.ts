@@ -17,6 +17,11 @@ const fields = {
   doubleOptInEnabled: leftOut(z.boolean()).meta({
     description: 'Whether a consent must be confirmed by mail. Default: true.',
   }),
+  optInTemplateKey: requiredLine(100).nullish().meta({
+    description:
+      'Key or alias of a published template of kind OPT_IN: the mail that asks for a confirmation. A mail for several topics that name different ones is ours.',
+    example: 'APIT-1',
+  }),
   translations: translations(translation, 'Name and description for readers of other languages'),
   metadata: metadataField,
 };
@@ -39,6 +44,7 @@ export const topicView = z
     priority: z.enum(TOPIC_PRIORITIES).nullable(),
     icon: z.string().nullable(),
     doubleOptInEnabled: z.boolean(),
+    optInTemplateKey: z.string().nullable(),
     translations: z.record(z.string(), z.object({ name: z.string(), description: z.string().nullable() })),
     metadata: metadataView,
     subscriberCount: int64.meta({ description: 'Subscribers whose consent is subscribed or pending.' }),

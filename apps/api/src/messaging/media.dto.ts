@@ -18,7 +18,7 @@ export const deleteMediaQuery = z.object({
 });
 
 const user = z.object({
-  kind: z.enum(['campaign', 'automation', 'segment', 'template', 'project']),
+  kind: z.enum(['campaign', 'automation', 'segment', 'template', 'topic', 'project']),
   key: z.string(),
   name: z.string(),
 });

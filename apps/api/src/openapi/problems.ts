@@ -21,7 +21,7 @@ const USER: Schema = {
   type: 'object',
   required: ['kind', 'key', 'name'],
   properties: {
-    kind: { type: 'string', enum: ['campaign', 'automation', 'segment', 'template', 'project'] },
+    kind: { type: 'string', enum: ['campaign', 'automation', 'segment', 'template', 'topic', 'project'] },
     key: text('`campaignKey`, `automationKey`, `segmentKey`, `templateKey` or the key of the project.'),
     name: { type: 'string' },
   },

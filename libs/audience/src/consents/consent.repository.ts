@@ -31,6 +31,9 @@ export abstract class OptInMails {
     confirmationIds: readonly string[],
     dueAt: Date,
   ): Promise<RawBuilder<unknown>>;
+
+  /** Key of the published template of kind OPT_IN with this key or alias. Throws DomainValidationError. */
+  abstract templateKey(scope: ProjectScope, keyOrAlias: string): Promise<string>;
 }
 
 /**

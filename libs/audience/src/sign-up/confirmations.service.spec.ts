@@ -14,7 +14,13 @@ const ADA = 'Ada@example.com';
 const PERSON = { ipAddress: '198.51.100.3', userAgent: 'Browser/1' };
 
 const topicsNamed = (...names: string[]) =>
-  names.map((name) => ({ name, description: null, translations: {} }));
+  names.map((name) => ({
+    topicKey: expect.stringMatching(/^\w+-\d+$/),
+    name,
+    description: null,
+    translations: {},
+    optInTemplateKey: null,
+  }));
 
 describe('confirmations', () => {
   let audience: AudienceFixture;

@@ -15,8 +15,8 @@ import type { SubscriberRef } from '../subscribers/subscriber.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import { TopicRepository } from '../topics/topic.repository.js';
-import type { TopicTexts } from '../topics/topic.js';
-import { type NamedTopic, namedTopics } from '../topics/topics.query.js';
+import type { Topic, TopicTexts } from '../topics/topic.js';
+import { type ConfirmableTopic, namedTopics } from '../topics/topics.query.js';
 import {
   type Confirmation,
   confirmationState,
@@ -43,7 +43,7 @@ interface ConfirmationReader {
 export interface ConfirmationMail extends ConfirmationReader {
   readonly confirmationId: string;
   readonly subscriberId: string;
-  readonly topics: readonly TopicTexts[];
+  readonly topics: readonly (TopicTexts & Pick<Topic, 'topicKey' | 'optInTemplateKey'>)[];
   readonly expiresAt: Date;
 }
 
@@ -77,7 +77,7 @@ interface ConfirmationStatus {
   /** All consents of the subscriber. */
   readonly stored: readonly StoredConsent[];
   /** The topics that it covers, but for deleted ones. */
-  readonly topics: readonly NamedTopic[];
+  readonly topics: readonly ConfirmableTopic[];
 }
 
 /** A request while its subscriber is locked; without a status there is none. */
@@ -88,7 +88,7 @@ export interface LockedRequest {
 
 interface RequestRow extends Confirmation, ConfirmationReader {
   readonly suppressedKey: string | null;
-  readonly topics: readonly NamedTopic[];
+  readonly topics: readonly ConfirmableTopic[];
 }
 
 /** Subscribers whose consents expire in one transaction. */
@@ -118,7 +118,7 @@ export class ConfirmationsService {
       confirmationId,
       subscriberId,
       ...status.subscriber,
-      topics: textsOf(status, isUnconfirmed),
+      topics: topicsOf(status, isUnconfirmed),
       expiresAt,
     };
   }
@@ -330,17 +330,23 @@ function descriptionOf(status: ConfirmationStatus | null): ConfirmationDescripti
   const { state, subscriber } = status;
   const isShown = (consent: Consent) =>
     state === 'confirmed' ? consent.status === 'SUBSCRIBED' : isUnconfirmed(consent);
-  return { state, email: subscriber.email, locale: subscriber.locale, topics: textsOf(status, isShown) };
+  return { state, email: subscriber.email, locale: subscriber.locale, topics: topicsOf(status, isShown) };
 }
 
-/** The texts of the topics of consents, in alphabetical order. */
-function textsOf(
+/** The topics of consents, in alphabetical order. */
+function topicsOf(
   { consents, topics }: ConfirmationStatus,
   isWanted: (consent: Consent) => boolean,
-): readonly TopicTexts[] {
+): ConfirmationMail['topics'] {
   const wanted = new Set(consents.filter(isWanted).map(({ topicId }) => topicId));
   return topics
     .filter(({ id }) => wanted.has(id))
-    .map(({ name, description, translations }) => ({ name, description, translations }))
+    .map(({ topicKey, name, description, translations, optInTemplateKey }) => ({
+      topicKey,
+      name,
+      description,
+      translations,
+      optInTemplateKey,
+    }))
     .sort((a, b) => a.name.localeCompare(b.name, 'en'));
 }

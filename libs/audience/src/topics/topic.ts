@@ -19,6 +19,7 @@ const FIELDS = [
   'priority',
   'icon',
   'doubleOptInEnabled',
+  'optInTemplateKey',
   'translations',
   'metadata',
 ] as const;
@@ -52,6 +53,8 @@ export class Topic {
   icon: string | null = null;
   /** The owner of the address has to confirm a new consent. */
   doubleOptInEnabled = true;
+  /** Of the template that its confirmation mails are made of; null: the installation's mail. */
+  optInTemplateKey: string | null = null;
   /** For readers of another language than the topic's own texts. */
   translations: TopicTranslations = {};
   metadata: Metadata = {};

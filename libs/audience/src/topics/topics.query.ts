@@ -20,16 +20,18 @@ export interface TopicFilter {
 
 export type NamedTopic = Pick<Topic, 'id' | 'topicKey' | 'name' | 'status'> & TopicTexts;
 
+export type ConfirmableTopic = NamedTopic & Pick<Topic, 'optInTemplateKey'>;
+
 const NAMED = ['id', 'topicKey', 'name', 'description', 'translations', 'status'] as const;
 
 /** SQL: the topics among these ids, an array, as JSON; in no order. */
 export function namedTopics(
   { environmentId }: ProjectScope,
   topicIds: RawBuilder<unknown>,
-): RawBuilder<readonly NamedTopic[]> {
-  return sql<readonly NamedTopic[]>`(
+): RawBuilder<readonly ConfirmableTopic[]> {
+  return sql<readonly ConfirmableTopic[]>`(
     select coalesce(json_agg(json_build_object('id', t.id, 'topicKey', t.topic_key, 'name', t.name, 'description', t.description,
-      'translations', t.translations, 'status', t.status)), '[]')
+      'translations', t.translations, 'status', t.status, 'optInTemplateKey', t.opt_in_template_key)), '[]')
     from audience.topics t
     where t.environment_id = ${environmentId} and t.deleted_at is null and t.id = any(${topicIds})
   )`;
@@ -161,7 +163,7 @@ type PlacedTopic = TopicView & { readonly place: Place };
 function viewsOf(scope: ProjectScope, wanted: RawBuilder<unknown>): RawBuilder<PlacedTopic> {
   return sql<PlacedTopic>`
     select w.id, w.topic_key, w.name, w.description, w.status, w.visibility, w.priority, w.icon,
-      w.double_opt_in_enabled, w.translations, w.metadata, w.created_at, w.updated_at,
+      w.double_opt_in_enabled, w.opt_in_template_key, w.translations, w.metadata, w.created_at, w.updated_at,
       n.subscribers as subscriber_count, n.active as active_subscriber_count,
       json_build_array(w.created_at, w.id) as place
     from (${wanted}) w cross join lateral (${topicCounts(scope, sql`w.id`)}) n

@@ -1,6 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleInit, Optional } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Clock, NotFoundError, type ProjectScope } from '#kernel';
+import { Clock, NotFoundError, type ProjectScope, type UserKind } from '#kernel';
 import {
   Database,
   doneUnlessAborted,
@@ -11,8 +11,13 @@ import {
   ResumableJob,
 } from '#platform';
 import { consentProof } from '../consents/consent.js';
-import { ConsentRepository } from '../consents/consent.repository.js';
-import { UsageCatalogueService } from '../usage-catalogue.service.js';
+import { ConsentRepository, OptInMails } from '../consents/consent.repository.js';
+import {
+  type Use,
+  UsageCatalogueService,
+  type UsedThings,
+  type UserSource,
+} from '../usage-catalogue.service.js';
 import type { NewTopic, TopicPatch } from './topic.js';
 import { TopicRepository } from './topic.repository.js';
 import { TopicsQuery, type TopicView } from './topics.query.js';
@@ -29,7 +34,9 @@ const CHUNK = 1_000;
 
 /** Creates, changes and deletes topics. A change applies to consents granted after it. */
 @Injectable()
-export class TopicsService {
+export class TopicsService implements UserSource, OnModuleInit {
+  readonly users: UserKind = 'topic';
+
   constructor(
     private readonly database: Database,
     private readonly topics: TopicRepository,
@@ -37,25 +44,32 @@ export class TopicsService {
     private readonly usage: UsageCatalogueService,
     private readonly consents: ConsentRepository,
     private readonly clock: Clock,
+    @Optional() @Inject(OptInMails) private readonly optInMails: OptInMails | undefined,
   ) {}
+
+  onModuleInit(): void {
+    this.usage.register(this);
+  }
 
   create(scope: ProjectScope, input: NewTopic): Promise<TopicView> {
     return this.database.transaction(scope, async () => {
-      const { topicKey } = await this.topics.add(scope, input, this.clock.now());
+      const wanted = await this.#withTemplate(scope, input);
+      const { topicKey } = await this.topics.add(scope, wanted, this.clock.now());
       return this.query.byKey(scope, topicKey);
     });
   }
 
-  /** Throws NotFoundError, InUseError. */
+  /** Throws NotFoundError, InUseError, DomainValidationError. */
   update(scope: ProjectScope, topicKey: string, patch: TopicPatch): Promise<TopicView> {
     return this.database.transaction(scope, async () => {
       const turnsOff = patch.status !== undefined && patch.status !== 'ACTIVE';
       if (turnsOff) await this.usage.close(scope);
+      const changes = await this.#withTemplate(scope, patch);
       const topic = await this.topics.lock(scope, topicKey, turnsOff ? 'delete' : 'change');
       if (topic === null) throw new NotFoundError();
       if (turnsOff && topic.status === 'ACTIVE')
         await this.usage.refuseIfNeededActive(scope, 'The topic', { kind: 'topic', ids: [topic.id] });
-      topic.change(patch, this.clock.now());
+      topic.change(changes, this.clock.now());
       await this.database.em.flush();
       return this.query.byKey(scope, topicKey);
     });
@@ -98,6 +112,26 @@ export class TopicsService {
       await this.consents.remove(scope, subscriberIds, topicId, proof);
       return subscriberIds.length === CHUNK;
     });
+  }
+
+  /** Topics that name a template. */
+  async usesOf({ environmentId }: ProjectScope, things: UsedThings): Promise<readonly Use[]> {
+    if (things.kind !== 'template') return [];
+    const { templateKey } = things;
+    const { rows } = await sql<Use>`
+      select 'topic' as kind, t.topic_key as key, t.name, ${templateKey}::text as of from audience.topics t
+      where t.environment_id = ${environmentId} and t.opt_in_template_key = ${templateKey} and t.deleted_at is null
+      order by t.created_at, t.id
+    `.execute(this.database.tables());
+    return rows;
+  }
+
+  /** The key of the template that is named by its key or alias, which stays until the transaction ends. */
+  async #withTemplate<Wanted extends TopicPatch>(scope: ProjectScope, wanted: Wanted): Promise<Wanted> {
+    if (wanted.optInTemplateKey == null) return wanted;
+    if (this.optInMails === undefined) throw new Error('This program asks nobody to confirm.');
+    await this.usage.hold(scope);
+    return { ...wanted, optInTemplateKey: await this.optInMails.templateKey(scope, wanted.optInTemplateKey) };
   }
 
   async #lockSubscribers(scope: ProjectScope, topicId: string): Promise<string[]> {

@@ -56,6 +56,7 @@ const CREATED_TOPIC = {
   priority: null,
   icon: null,
   doubleOptInEnabled: true,
+  optInTemplateKey: null,
   metadata: {},
   subscriberCount: 0,
   activeSubscriberCount: 0,

@@ -88,6 +88,18 @@ export function subscriberValues({
   };
 }
 
+/** Somebody of whom no more is known, or may be shown. */
+export const addressAlone = (email: string): MergeValues['subscriber'] =>
+  subscriberValues({
+    email,
+    externalId: null,
+    firstName: null,
+    lastName: null,
+    phone: null,
+    locale: null,
+    timeZone: null,
+  });
+
 /** Values that a mail's HTML shows, by their dotted names: all that makes it differ from another of the same content. */
 export type ShownValues = Readonly<Record<string, unknown>>;
 

@@ -6,7 +6,7 @@ import { Database } from '#platform';
 import { FromAddressesService, type MailOrigin } from '../../campaigns/from-addresses.service.js';
 import { type MailFooter, withFooterText } from '../../content/document/mail-footer.js';
 import type { MailParts } from '../../content/mail/mail-renderer.js';
-import { projectValues, subscriberValues } from '../../content/merge/merge-values.js';
+import { addressAlone, projectValues, subscriberValues } from '../../content/merge/merge-values.js';
 import { ContentProcessesService, footerOf } from '../../content/processes/content-processes.service.js';
 import type { MailLinks } from '../../deliveries/delivery.js';
 import { languageOf, MessageTemplatesService } from '../../messages/message-templates.service.js';
@@ -138,7 +138,7 @@ export class MessageRenderingService {
     const shown: MailFooter = { ...footer, isEmpty: topic === null, hasNoView: true };
     const parts = await this.#partsOf(scope, content, shown, language);
     const values = {
-      subscriber: recipient === undefined ? nobody(address) : subscriberValues(recipient),
+      subscriber: recipient === undefined ? addressAlone(address) : subscriberValues(recipient),
       custom: recipient?.customFields ?? {},
       topic: topic === null ? NO_NAME : { name: topic.name, key: topic.topicKey },
       campaign: NO_NAME,
@@ -180,14 +180,3 @@ function shownFile({ contentType: { type, parameters }, ...file }: AttachedFile)
   );
   return { ...file, contentType: [type, ...named].join('; ') };
 }
-
-const nobody = (email: string) =>
-  subscriberValues({
-    email,
-    externalId: null,
-    firstName: null,
-    lastName: null,
-    phone: null,
-    locale: null,
-    timeZone: null,
-  });
