@@ -449,25 +449,35 @@ describe('custom fields over HTTP', () => {
       edges: JSON.stringify(edges),
     });
     expect((await client.post(`${automationPath}/activate`)).status).toBe(200);
+    const template = await client.post('/templates', {
+      name: 'Plans',
+      kind: 'CAMPAIGN',
+      subject: 'x',
+      contentJson,
+    });
+    const templatePath = `/templates/${template.at('templateKey')}`;
+    expect((await client.post(`${templatePath}/publish`, {})).status).toBe(200);
     const users = [
       { kind: 'segment', key: segment.at('segmentKey'), name: 'Pro' },
       { kind: 'campaign', key: campaign.at('campaignKey'), name: 'Autumn' },
       { kind: 'automation', key: automation.at('automationKey'), name: 'Welcome' },
+      { kind: 'template', key: template.at('templateKey'), name: 'Plans' },
     ];
     const inUse = await client.delete('/custom-fields/plan');
-    expect(inUse).toMatchObject(refusal(409, 'in-use', { usedByCount: 3 }));
+    expect(inUse).toMatchObject(refusal(409, 'in-use', { usedByCount: 4 }));
     expect(inUse.at('usedBy')).toEqual(expect.arrayContaining(users));
     const withoutPro = await client.patch('/custom-fields/plan/config', { options: OPTIONS.slice(0, 1) });
     expect(withoutPro).toMatchObject(refusal(409, 'in-use', { usedByCount: 2 }));
     const withoutDefault = await client.patch('/custom-fields/plan/config', { defaultValue: null });
     expect(withoutDefault).toMatchObject(
-      refusal(409, 'in-use', { usedByCount: 1, usedBy: users.slice(1, 2) }),
+      refusal(409, 'in-use', { usedByCount: 2, usedBy: [users[3], users[1]] }),
     );
     const withoutFree = await client.patch('/custom-fields/plan/config', { options: OPTIONS.slice(1) });
     expect(withoutFree).toMatchObject(refusal(422, 'domain-validation'));
     expect((await client.get('/custom-fields/plan')).at('status')).toBe('ACTIVE');
     await client.post(`${campaignPath}/cancel`);
     await client.post(`${automationPath}/pause`);
+    expect((await client.delete(templatePath)).status).toBe(204);
     expect((await client.delete(`/segments/${segment.at('id')}`)).status).toBe(204);
     expect((await client.delete('/custom-fields/plan')).status).toBe(204);
   });

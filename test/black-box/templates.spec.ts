@@ -361,9 +361,9 @@ describe('templates', () => {
       client.patch(`/topics/${plain}`, { optInTemplateKey: draft }),
       client.post('/topics', { name: 'x', optInTemplateKey: await published(RECEIPT) }),
     ]);
-    expectProblem(wrong[0]!, 422, 'domain-validation', { errors });
+    expectProblem(wrong[0], 422, 'domain-validation', { errors });
     const kind = 'is a template of kind MESSAGE: topics need one of kind OPT_IN';
-    expectProblem(wrong[1]!, 422, 'domain-validation', { errors: { optInTemplateKey: kind } });
+    expectProblem(wrong[1], 422, 'domain-validation', { errors: { optInTemplateKey: kind } });
     expectProblem(await client.delete(`/templates/${key}`), 409, 'in-use', {
       usedBy: [
         { kind: 'topic', key: news, name: 'News' },

@@ -18,7 +18,8 @@ export async function eventually<T>(
     const found = await probe();
     if (found !== null && found !== undefined && found !== false) return found;
     const waited = now() - begin;
-    if (waited > deadlineMs) throw new Error(`Waited ${deadlineMs} ms in vain: ${typeof what === 'string' ? what : what()}.`);
+    if (waited > deadlineMs)
+      throw new Error(`Waited ${deadlineMs} ms in vain: ${typeof what === 'string' ? what : what()}.`);
     await delay(Math.min(SHORTEST + waited / 10, LONGEST));
   }
 }

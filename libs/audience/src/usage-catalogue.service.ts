@@ -23,10 +23,12 @@ const USES = {
     automation:
       'merge tags of its mails, webhooks and updates of fields, fields that it updates, and its rules, while active',
     segment: 'its rules, always',
+    template: 'merge tags of what is in use of it, in any language, while published',
   },
   'default of a custom field': {
     campaign: 'merge tags, in any language, while scheduled or under way',
     automation: 'merge tags of its mails, webhooks and updates of fields, while active',
+    template: 'merge tags of what is in use of it, in any language, while published',
   },
   option: {
     automation: 'its rules, and values that it sets fields to, while active',

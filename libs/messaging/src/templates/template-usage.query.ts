@@ -3,6 +3,8 @@ import { sql } from 'kysely';
 import { type Use, UsageCatalogueService, type UsedThings, type UserSource } from '#audience';
 import type { ProjectScope, UserKind } from '#kernel';
 import { Database } from '#platform';
+import { ContentProcessesService } from '../content/processes/content-processes.service.js';
+import type { ResolvedContent } from './template.js';
 
 /** Published templates as users of others: see `USES`. */
 @Injectable()
@@ -12,6 +14,7 @@ export class TemplateUsageQuery implements UserSource, OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly usage: UsageCatalogueService,
+    private readonly processes: ContentProcessesService,
   ) {}
 
   onModuleInit(): void {
@@ -19,7 +22,18 @@ export class TemplateUsageQuery implements UserSource, OnModuleInit {
   }
 
   async usesOf(scope: ProjectScope, things: UsedThings): Promise<readonly Use[]> {
-    return things.kind === 'template' ? this.#naming(scope, things) : [];
+    switch (things.kind) {
+      case 'template':
+        return this.#naming(scope, things);
+      case 'custom field':
+      case 'default of a custom field':
+        return this.#showing(scope, things.key);
+      case 'topic':
+      case 'segment':
+      case 'option':
+      case 'sending domain':
+        return [];
+    }
   }
 
   #naming(
@@ -35,5 +49,28 @@ export class TemplateUsageQuery implements UserSource, OnModuleInit {
       `.execute(this.database.tables());
       return rows;
     });
+  }
+
+  /** Published templates with merge tags that show a custom field. */
+  async #showing(scope: ProjectScope, key: string): Promise<readonly Use[]> {
+    const { environmentId } = scope;
+    const templates = await this.database.statement(
+      scope,
+      sql<{ key: string; name: string; content: ResolvedContent }>`
+        select t.template_key as key, t.name, c.content from messaging.templates t
+        join messaging.template_contents c on c.environment_id = ${environmentId} and c.id = t.content_id
+        where t.environment_id = ${environmentId} and c.content::text like '%custom%' order by t.created_at, t.id`,
+    );
+    const uses: Use[] = [];
+    for (const { key: templateKey, name, content } of templates) {
+      const { translations, ...own } = content;
+      const contents = [own, ...Object.values(translations)];
+      const named = await this.processes.customKeys(scope, {
+        texts: [contents.map(({ contentJson: _json, ...texts }) => texts)],
+        documents: contents.flatMap(({ contentJson }) => contentJson ?? []),
+      });
+      if (named.includes(key)) uses.push({ kind: 'template', key: templateKey, name, of: key });
+    }
+    return uses;
   }
 }
