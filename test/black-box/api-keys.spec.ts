@@ -388,6 +388,25 @@ describe('API keys by API', () => {
     expectProblem(await from('203.0.113.9'), 403, 'network-not-allowed');
   });
 
+  it('tell within a minute when they were last used, not when they were refused', async () => {
+    const { id, client } = await make(owner, {
+      scopes: ['topics:read'],
+      allowedNetworks: ['203.0.113.0/24'],
+    });
+    const from = (address: string) => client.get('/topics', { headers: { 'x-forwarded-for': address } });
+    const begun = Date.now();
+    expect((await from('203.0.113.1')).status).toBe(200);
+    const ended = Date.now();
+    expect((await from('203.0.114.5')).status).toBe(403);
+    const used = await eventually('its use is written', async () => (await rowOf(id))['lastUsedAt']);
+    const at = Date.parse(String(used));
+    // The clock of the programs is PostgreSQL's.
+    expect(at).toBeGreaterThanOrEqual(begun - 1_000);
+    expect(at).toBeLessThanOrEqual(ended + 1_000);
+    expect(Date.now() - ended).toBeLessThan(75_000);
+    expect((await rowOf(id))['updatedAt']).toBe((await rowOf(id))['createdAt']);
+  });
+
   it('say what is wrong with a request', async () => {
     const wrong = await owner.post('/api-keys', {
       name: ' ',

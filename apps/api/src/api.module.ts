@@ -35,7 +35,7 @@ import { DocsController } from './docs/docs.controller.js';
 import { MessagingApiModule } from './messaging/messaging-api.module.js';
 import { ApiDocument } from './openapi/api-document.js';
 import { ReferenceController } from './openapi/reference.controller.js';
-import { HealthController, MetricsController } from './operations.controller.js';
+import { HealthController, MetricsController, SecurityTxtController } from './operations.controller.js';
 import { PublicPagesModule } from './public-pages/public-pages.module.js';
 import { WebhooksApiModule } from './webhooks/webhooks-api.module.js';
 
@@ -132,7 +132,12 @@ export class ApiModule {
         HttpKitModule,
         ...EDGES,
       ],
-      controllers: [DocsController, ReferenceController, ...operationsControllers(options.config)],
+      controllers: [
+        DocsController,
+        ReferenceController,
+        SecurityTxtController,
+        ...operationsControllers(options.config),
+      ],
       providers: [ApiDocument, ApiLifecycle],
     };
   }

@@ -21,6 +21,7 @@ const PUBLIC_ROUTES = new Set([
   'GET /docs/:folder/:page',
   'GET /favicon.ico',
   'GET /llms.txt',
+  'GET /.well-known/security.txt',
   'GET /problems/:slug',
   'GET /health/live',
   'GET /health/ready',
@@ -84,6 +85,32 @@ describe('The api', () => {
         expect([method, path, answer.status === 429 ? 401 : answer.status]).toEqual([method, path, 401]);
       }
     }
+  });
+
+  it('says whom to tell of weaknesses, where the operator has said it', async () => {
+    expect((await get('/.well-known/security.txt')).status).toBe(404);
+    const contacts = 'mailto:security@example.com, https://example.com/report';
+    const told = await startApi(configWith({ SECURITY_CONTACT: contacts }));
+    try {
+      const answer = await fetch(`${told.url}/.well-known/security.txt`);
+      expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+      const lines = (await answer.text()).split('\n');
+      const expires = Date.parse(lines[2]?.replace('Expires: ', '') ?? '');
+      expect((expires - Date.now()) / 86_400_000).toBeGreaterThan(178);
+      expect((expires - Date.now()) / 86_400_000).toBeLessThan(365);
+      expect(lines.toSpliced(2, 1)).toEqual([
+        'Contact: mailto:security@example.com',
+        'Contact: https://example.com/report',
+        'Preferred-Languages: en',
+        `Canonical: http://localhost:${told.port}/.well-known/security.txt`,
+        '',
+      ]);
+    } finally {
+      await told.app.close();
+    }
+    expect(() => configWith({ SECURITY_CONTACT: 'security@example.com' })).toThrow(
+      /SECURITY_CONTACT must be/,
+    );
   });
 
   it('gives its OpenAPI 3.1 document, with the address where it really listens', async () => {

@@ -1,6 +1,7 @@
-import { Controller, Get, Res } from '@nestjs/common';
+import { Controller, Get, Header, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Operations, type OperationsPath } from '#platform';
+import { Clock, NotFoundError } from '#kernel';
+import { type Config, CONFIG, Operations, type OperationsPath } from '#platform';
 
 /** Health on the api's own port. */
 @Controller()
@@ -26,6 +27,35 @@ export class MetricsController {
   @Get('metrics')
   metrics(@Res() reply: FastifyReply): Promise<void> {
     return answer(this.operations, '/metrics', reply);
+  }
+}
+
+const DAY_MS = 86_400_000;
+/** RFC 9116 §2.5.5 recommends less than a year. */
+const SECURITY_TXT_DAYS = 180;
+
+/** Whom to tell of weaknesses of this installation (RFC 9116). */
+@Controller()
+export class SecurityTxtController {
+  constructor(
+    @Inject(CONFIG) private readonly config: Pick<Config, 'PUBLIC_URL' | 'SECURITY_CONTACT'>,
+    private readonly clock: Clock,
+  ) {}
+
+  @Get('.well-known/security.txt')
+  @Header('content-type', 'text/plain; charset=utf-8')
+  show(): string {
+    const { PUBLIC_URL, SECURITY_CONTACT } = this.config;
+    if (SECURITY_CONTACT === undefined)
+      throw new NotFoundError('The operator of this installation names no contact.');
+    const today = Math.floor(this.clock.now().getTime() / DAY_MS);
+    return [
+      ...SECURITY_CONTACT.map((contact) => `Contact: ${contact}`),
+      `Expires: ${new Date((today + SECURITY_TXT_DAYS) * DAY_MS).toISOString()}`,
+      'Preferred-Languages: en',
+      `Canonical: ${PUBLIC_URL}/.well-known/security.txt`,
+      '',
+    ].join('\n');
   }
 }
 

@@ -32,6 +32,16 @@ const urlOf = (...protocols: string[]) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
     error: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
   });
+/** Contacts of security.txt (RFC 9116 §2.5.3). */
+const contacts = z
+  .string()
+  .transform((text) => text.split(',').map((contact) => contact.trim()))
+  .refine(
+    (all) => all.every((each) => /^(?:mailto:[^\s@]+@[^\s@]+|https:\/\/\S+|tel:\+[\d-]+)$/.test(each)),
+    {
+      error: 'must be addresses that begin with mailto:, https:// or tel:+, with commas between them',
+    },
+  );
 const emailAddress = z.string().refine((value) => 'address' in parseEmailAddress(value), {
   error: 'must be an e-mail address such as news@example.com',
 });
@@ -133,6 +143,10 @@ export const environmentVariables = z.object({
   PUBLIC_URL: urlOf('http:', 'https:').optional().meta({
     description:
       'How the world reaches the api; links in mails begin with it. Default: `http://localhost:PORT`.',
+  }),
+  SECURITY_CONTACT: contacts.optional().meta({
+    description:
+      'Whom to write to about weaknesses, for /.well-known/security.txt: addresses such as `mailto:security@example.com` or `https://…`, with commas between them. Without it, there is none.',
   }),
   TRUST_PROXY: trustedProxies.default(false).meta({
     description:
