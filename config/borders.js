@@ -1,4 +1,4 @@
-const contexts = ['access', 'audience', 'messaging', 'deliverability', 'billing', 'webhooks'];
+const contexts = ['access', 'audience', 'messaging', 'deliverability', 'billing', 'webhooks', 'operator'];
 
 /** Borders between files. Every rule is an error; docs/internals/architecture.md tells why. @type {import('dependency-cruiser').IConfiguration} */
 const files = {
@@ -55,6 +55,13 @@ const files = {
         path: '^(libs|apps)/',
         pathNot: '^libs/(deliverability|audience|access|wording|platform|kernel)/',
       },
+    },
+    {
+      name: 'no-context-knows-the-operator',
+      comment: 'It stands above all of them.',
+      severity: 'error',
+      from: { path: '^libs/', pathNot: '^libs/operator/|\\.spec\\.ts$' },
+      to: { path: '^libs/operator/' },
     },
     {
       name: 'libs-never-import-apps',

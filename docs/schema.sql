@@ -633,6 +633,29 @@ comment on column access.api_keys.created_by is 'The key that asked for it; null
 comment on column access.api_keys.replaced_by is 'The key that was made of it by rotation; it ends at expires_at.';
 comment on column access.api_keys.last_used_at is 'Written once a minute at most, for all keys together.';
 
+create table access.operator_keys (
+  id uuid not null,
+  name text not null,
+  key_hash bytea not null,
+  last_four text not null,
+  scopes text[] not null,
+  allowed_networks text[] not null default '{}'::text[],
+  last_used_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  constraint operator_keys_pkey PRIMARY KEY (id),
+  constraint operator_keys_key_hash_key UNIQUE (key_hash)
+);
+alter table access.operator_keys enable row level security;
+alter table access.operator_keys force row level security;
+create policy owner_rows on access.operator_keys for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on access.operator_keys for all to mailwright_system using (true) with check (true);
+grant insert, select, update on access.operator_keys to mailwright_system;
+comment on table access.operator_keys is 'Keys of the operator''s API. The key itself is shown once and not kept.';
+comment on column access.operator_keys.allowed_networks is 'CIDR; a request from elsewhere is refused. Empty: from anywhere.';
+comment on column access.operator_keys.last_used_at is 'Written once a minute at most, for all keys together.';
+
 create table access.project_environments (
   id bigint not null generated always as identity,
   project_id bigint not null,

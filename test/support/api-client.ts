@@ -16,6 +16,7 @@ export class ApiClient {
   constructor(
     readonly baseUrl: string,
     readonly key: string | null,
+    readonly prefix: '/api/v1' | '/operator/v1' = '/api/v1',
   ) {}
 
   get(path: string, request: ApiRequest = {}): Promise<ApiAnswer> {
@@ -34,10 +35,10 @@ export class ApiClient {
     return this.request('DELETE', path, request);
   }
 
-  /** `path` is below /api/v1. */
+  /** `path` is below the prefix. */
   async request(method: string, path: string, request: ApiRequest): Promise<ApiAnswer> {
     const { body, headers = {} } = request;
-    const response = await fetch(`${this.baseUrl}/api/v1${path}`, {
+    const response = await fetch(`${this.baseUrl}${this.prefix}${path}`, {
       method,
       headers: {
         ...(this.key === null ? {} : { 'x-api-key': this.key }),
@@ -47,7 +48,7 @@ export class ApiClient {
       ...(body === undefined ? {} : { body: isWritten(body) ? body : JSON.stringify(body) }),
     });
     const answer = await readAnswer(response);
-    await validateAnswer(this.baseUrl, method, `/api/v1${path}`, answer);
+    await validateAnswer(this.baseUrl, method, `${this.prefix}${path}`, answer);
     const isDone = answer.status !== 503 || !NOT_COUNTED.test(answer.text);
     return isDone ? answer : this.request(method, path, request);
   }

@@ -42,18 +42,20 @@ export interface OpenApiDocument {
   };
 }
 
+/** The documents by their addresses. */
 const documents = new Map<string, Promise<OpenApiDocument>>();
 const compilers = new WeakMap<object, Compiler>();
 
-/** The api's own description of itself, fetched once per address. */
-export function openApiDocument(baseUrl: string): Promise<OpenApiDocument> {
-  const known = documents.get(baseUrl) ?? fetchDocument(baseUrl);
-  documents.set(baseUrl, known);
+/** The api's own description of itself, or of the operator's API, fetched once per address. */
+export function openApiDocument(baseUrl: string, prefix = ''): Promise<OpenApiDocument> {
+  const url = `${baseUrl}${prefix}/openapi.json`;
+  const known = documents.get(url) ?? fetchDocument(url);
+  documents.set(url, known);
   return known;
 }
 
-async function fetchDocument(baseUrl: string): Promise<OpenApiDocument> {
-  const response = await fetch(`${baseUrl}/openapi.json`);
+async function fetchDocument(url: string): Promise<OpenApiDocument> {
+  const response = await fetch(url);
   return (await response.json()) as OpenApiDocument;
 }
 
@@ -64,7 +66,7 @@ export async function validateAnswer(
   url: string,
   answer: ApiAnswer,
 ): Promise<void> {
-  const document = await openApiDocument(baseUrl);
+  const document = await openApiDocument(baseUrl, url.startsWith('/operator/') ? '/operator/v1' : '');
   const path = url.split('?')[0] ?? '';
   const template = Object.keys(document.paths).find((candidate) => matches(candidate, path));
   const operation = template === undefined ? undefined : document.paths[template]?.[method.toLowerCase()];

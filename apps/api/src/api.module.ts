@@ -21,6 +21,7 @@ import {
   CONFIG,
   Notifications,
   Operations,
+  OPERATIONS_PATHS,
   OperationsServer,
   PlatformModule,
   type PlatformOptions,
@@ -36,6 +37,7 @@ import { MessagingApiModule } from './messaging/messaging-api.module.js';
 import { ApiDocument } from './openapi/api-document.js';
 import { ReferenceController } from './openapi/reference.controller.js';
 import { HealthController, MetricsController, SecurityTxtController } from './operations.controller.js';
+import { OperatorApiModule } from './operator/operator-api.module.js';
 import { PublicPagesModule } from './public-pages/public-pages.module.js';
 import { WebhooksApiModule } from './webhooks/webhooks-api.module.js';
 
@@ -56,7 +58,9 @@ export class ApiLifecycle
     operations: Operations,
     @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost<FastifyAdapter>,
   ) {
-    this.#operationsServer = new OperationsServer(operations);
+    this.#operationsServer = new OperationsServer(operations, OPERATIONS_PATHS, (request, response) =>
+      http.httpAdapter.getInstance().routing(request, response),
+    );
     this.#metricsServer = new OperationsServer(operations, ['/metrics']);
   }
 
@@ -112,6 +116,7 @@ const EDGES = [
   BillingApiModule,
   WebhooksApiModule,
   PublicPagesModule,
+  OperatorApiModule,
 ];
 
 /** The api process: the platform, the HTTP kit, and every context's controllers. */

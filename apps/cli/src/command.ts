@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { ProjectScope } from '#kernel';
+import { INSTALLATION, type ProjectScope } from '#kernel';
 import { UsageError } from './failures.js';
 import { findProject } from './names.js';
 import type { ContextModule, OperatorServices } from './operator-services.js';
@@ -24,31 +24,31 @@ export function withEnvironmentOptions(command: Command): Command {
   );
 }
 
-/** Runs `work` with the operator's services, loaded only now: help and wrong command lines do without. */
+/**
+ * Runs `work` with the operator's services, loaded only now: help and wrong command lines do without. The installation's audit log
+ * tells of the command if it changes something.
+ */
 export async function withServices<T>(
   cli: CliContext,
   work: (services: OperatorServices) => Promise<T>,
   more: readonly ContextModule[] = [],
 ): Promise<T> {
-  const { withOperatorServices } = await import('./operator-services.js');
-  return withOperatorServices(cli.env, work, more);
-}
-
-/** Runs `work` for the environment in the options. */
-export function inEnvironment<T>(
-  cli: CliContext,
-  { project, env }: EnvironmentOptions,
-  work: (scope: ProjectScope, get: OperatorServices['get']) => Promise<T>,
-  more: readonly ContextModule[] = [],
-): Promise<T> {
-  return withServices(
-    cli,
-    async ({ get, projectList }) => {
-      const scope = (await findProject(projectList, project))[env];
-      return audited(cli, scope, () => work(scope, get));
-    },
-    more,
-  );
+  const [{ withOperatorServices }, { AuditTrail }] = await Promise.all([
+    import('./operator-services.js'),
+    import('#platform'),
+  ]);
+  const { command = '' } = cli;
+  const [thing = ''] = command.split(':');
+  const trail = new AuditTrail({
+    environmentId: INSTALLATION.environmentId,
+    actor: { type: 'OPERATOR', keyId: null, address: null },
+    requestId: null,
+    action: command,
+    targetType: TARGETS[thing] ?? thing,
+    targetId: null,
+    items: null,
+  });
+  return withOperatorServices(cli.env, (services) => trail.run(() => work(services)), more);
 }
 
 /** What the API's audit log calls the things that a command's name begins with. */
@@ -58,21 +58,22 @@ const TARGETS: Readonly<Record<string, string>> = {
   webhook: 'webhook-endpoint',
 };
 
-/** Runs `work`; the environment's audit log tells of it if it changes something. */
-export async function audited<T>(cli: CliContext, scope: ProjectScope, work: () => Promise<T>): Promise<T> {
-  const { AuditTrail } = await import('#platform');
-  const { command = '' } = cli;
-  const [thing = ''] = command.split(':');
-  const trail = new AuditTrail({
-    environmentId: scope.environmentId,
-    actor: { type: 'OPERATOR', keyId: null, address: null },
-    requestId: null,
-    action: command,
-    targetType: TARGETS[thing] ?? thing,
-    targetId: null,
-    items: null,
-  });
-  return trail.run(work);
+/** Runs `work` for the environment in the options, whose audit log tells of it if it changes something. */
+export function inEnvironment<T>(
+  cli: CliContext,
+  { project, env }: EnvironmentOptions,
+  work: (scope: ProjectScope, get: OperatorServices['get']) => Promise<T>,
+  more: readonly ContextModule[] = [],
+): Promise<T> {
+  return withServices(
+    cli,
+    async ({ get, projectList }) => {
+      const { AuditTrail } = await import('#platform');
+      const scope = (await findProject(projectList, project))[env];
+      return AuditTrail.inEnvironment(scope.environmentId, () => work(scope, get));
+    },
+    more,
+  );
 }
 
 /** The parser of an option that is an integer. */

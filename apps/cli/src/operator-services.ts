@@ -4,16 +4,17 @@ import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
 import {
   accessEntities,
-  AccessModule,
   ApiKeysService,
+  OperatorKeysService,
   ProjectsQuery,
   ProjectsService,
   TenantsService,
 } from '#access';
 import { audienceEntities } from '#audience';
-import { billingEntities, BillingModule, PlanLimitsService, SubscriptionsService } from '#billing';
+import { billingEntities, SubscriptionsService } from '#billing';
 import { deliverabilityEntities } from '#deliverability';
 import { Clock } from '#kernel';
+import { AccountsModule, AccountsService } from '#operator';
 import {
   ConfigurationError,
   Database,
@@ -33,12 +34,13 @@ type Variables = Readonly<Record<string, string | undefined>>;
 export interface OperatorServices {
   readonly clock: Clock;
   readonly database: Database;
+  readonly accounts: AccountsService;
   readonly tenants: TenantsService;
   readonly projects: ProjectsService;
   readonly projectList: ProjectsQuery;
   readonly apiKeys: ApiKeysService;
+  readonly operatorKeys: OperatorKeysService;
   readonly subscriptions: SubscriptionsService;
-  readonly planLimits: PlanLimitsService;
   /** A service of one of the additional contexts. */
   readonly get: INestApplicationContext['get'];
 }
@@ -61,12 +63,13 @@ export async function withOperatorServices<T>(
     return await work({
       clock: context.get(Clock),
       database: context.get(Database),
+      accounts: context.get(AccountsService),
       tenants: context.get(TenantsService),
       projects: context.get(ProjectsService),
       projectList: context.get(ProjectsQuery),
       apiKeys: context.get(ApiKeysService),
+      operatorKeys: context.get(OperatorKeysService),
       subscriptions: context.get(SubscriptionsService),
-      planLimits: context.get(PlanLimitsService),
       get: context.get.bind(context),
     });
   } finally {
@@ -103,7 +106,7 @@ async function start(env: Variables, more: readonly ContextModule[]): Promise<IN
     applicationName: 'mailwright-cli',
     publisher: WebhookPublisherService,
   });
-  const root = { module: OperatorModule, imports: [platform, AccessModule, BillingModule, ...more] };
+  const root = { module: OperatorModule, imports: [platform, AccountsModule, ...more] };
   return NestFactory.createApplicationContext(root, { logger: false, abortOnError: false });
 }
 

@@ -63,6 +63,8 @@ describe('The operator’s program', () => {
       tenantKey: 'ACME',
       name: 'Acme Ltd',
       planTier: 'FREE',
+      subscriptionStatus: 'ACTIVE',
+      createdAt: expect.any(String),
     });
     const made = await json(...project('ACME', 'APIT'), '--from', 'news@acme.example');
     expect(made).toMatchObject({ tenantKey: 'ACME', projectKey: 'APIT' });

@@ -6,7 +6,7 @@ import { addCheckCommands } from './commands/checks.command.js';
 import { addDatabaseCommands } from './commands/database.command.js';
 import { addDemoCommands } from './commands/demo.command.js';
 import { addDomainCommands } from './commands/domains.command.js';
-import { addKeyCommands } from './commands/keys.command.js';
+import { addKeyCommands, addOperatorKeyCommands } from './commands/keys.command.js';
 import { addProjectCommands } from './commands/projects.command.js';
 import { addSubscriberCommands } from './commands/subscribers.command.js';
 import { addSubscriptionCommands } from './commands/subscriptions.command.js';
@@ -20,6 +20,7 @@ const COMMANDS = [
   addTenantCommands,
   addProjectCommands,
   addKeyCommands,
+  addOperatorKeyCommands,
   addDomainCommands,
   addSubscriptionCommands,
   addBillingCommands,

@@ -92,11 +92,26 @@ interface ProjectTextsTable {
   readonly createdAt: Date;
 }
 
+/** Keys of the operator's API. */
+interface OperatorKeysTable {
+  readonly id: string;
+  readonly name: string;
+  readonly keyHash: Buffer;
+  readonly lastFour: string;
+  readonly scopes: string[];
+  readonly allowedNetworks: string[];
+  readonly lastUsedAt: Date | null;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+}
+
 /** The tables of the schema `access`. */
 export type AccessTables = Tables<
   'access',
   typeof ApiKeySchema | typeof ProjectSchema | typeof TenantSchema
 > & {
+  'access.operator_keys': OperatorKeysTable;
   'access.project_environments': ProjectEnvironmentsTable;
   'access.project_texts': ProjectTextsTable;
 };

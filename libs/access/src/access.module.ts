@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ApiKeysService } from './api-keys.service.js';
 import { KeyAuthenticator } from './key-authenticator.js';
+import { OperatorKeysService } from './operator-keys.service.js';
 import { ProjectTextsService, ProjectWordings } from './project-texts.service.js';
 import { EnvironmentsQuery, ProjectRepository, ProjectsQuery } from './project.repository.js';
 import { ProjectsService } from './projects.service.js';
@@ -10,6 +11,7 @@ const SERVICES = [
   ApiKeysService,
   EnvironmentsQuery,
   KeyAuthenticator,
+  OperatorKeysService,
   ProjectsQuery,
   ProjectsService,
   ProjectTextsService,

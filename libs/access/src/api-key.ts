@@ -48,7 +48,6 @@ export class LastManagingKeyError extends DomainError {
   }
 }
 
-const KNOWN_SCOPES: ReadonlySet<string> = new Set(API_SCOPES);
 const MAX_RATE_LIMIT = 1_000_000;
 const MAX_YEARS = 100;
 export const MAX_NETWORKS = 50;
@@ -57,7 +56,7 @@ const HOUR_MS = 3_600_000;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 36;
 const CHECKSUM_LENGTH = 6;
-const FORM = new RegExp(`^mw_(live|test)_[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
+const FORM = new RegExp(`^mw_(live|test|op)_[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
 interface NewIdentity {
   readonly id: string;
@@ -88,7 +87,7 @@ export class ApiKey {
 
   /** Throws `DomainValidationError`. */
   constructor({ id, environmentId, key, createdBy }: NewIdentity, wanted: NewApiKey, now: Date) {
-    refuse(apiKeyFaults(wanted, now));
+    refuse(keyFaults(wanted, now, API_SCOPES));
     const { prefix, lastFour } = displayParts(key);
     this.id = id;
     this.environmentId = environmentId;
@@ -110,7 +109,7 @@ export class ApiKey {
     const { name = this.name, allowedNetworks = this.allowedNetworks } = changes;
     const { rateLimitPerMinute = this.rateLimitPerMinute } = changes;
     const changed = { name, scopes: this.scopes, rateLimitPerMinute, allowedNetworks };
-    refuse(apiKeyFaults(changed, now));
+    refuse(keyFaults(changed, now, API_SCOPES));
     this.name = name.trim();
     this.rateLimitPerMinute = rateLimitPerMinute;
     this.allowedNetworks = networksOf(changed);
@@ -191,12 +190,13 @@ function networksBeyond(own: readonly string[], wanted: readonly string[]): Reco
   );
 }
 
-function refuse(faults: Record<string, string>): void {
+/** Throws `DomainValidationError` where there are faults. */
+export function refuse(faults: Record<string, string>): void {
   if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
 }
 
 /** Each once, in its one spelling. */
-function networksOf({ allowedNetworks = [] }: NewApiKey): string[] {
+export function networksOf({ allowedNetworks = [] }: Pick<NewApiKey, 'allowedNetworks'>): string[] {
   const networks = allowedNetworks.flatMap((text) => {
     const parsed = parseNetwork(text);
     return 'network' in parsed ? [parsed.network] : [];
@@ -204,16 +204,18 @@ function networksOf({ allowedNetworks = [] }: NewApiKey): string[] {
   return [...new Set(networks)];
 }
 
-function apiKeyFaults(
+/** Faults of a new key, by field; `known` are the scopes that there are. */
+export function keyFaults(
   { name, scopes, expiresAt, rateLimitPerMinute, allowedNetworks = [] }: NewApiKey,
   now: Date,
+  known: readonly string[],
 ): Record<string, string> {
   const faults: Record<string, string> = {};
   const wrongName = nameFault(name);
   if (wrongName !== null) faults['name'] = wrongName;
   if (scopes.length === 0) faults['scopes'] = 'must name at least one scope';
   for (const [position, scope] of scopes.entries()) {
-    if (!KNOWN_SCOPES.has(scope)) faults[`scopes[${position}]`] = `must be one of ${API_SCOPES.join(', ')}`;
+    if (!known.includes(scope)) faults[`scopes[${position}]`] = `must be one of ${known.join(', ')}`;
   }
   const wrongEnd = endFault(expiresAt ?? null, now);
   if (wrongEnd !== null) faults['expiresAt'] = wrongEnd;
@@ -240,13 +242,13 @@ function endFault(end: Date | null, now: Date): string | null {
 }
 
 /**
- * Makes a key: `mw_test_` or `mw_live_`, 36 characters of base62 (214 bits) and a CRC-32 of these, so that a typo is found
+ * Makes a key: `mw_test_`, `mw_live_` or, for the operator, `mw_op_`, 36 characters of base62 (214 bits) and a CRC-32 of these, so that a typo is found
  * without a look-up. `randomInt(max)` returns integers from 0 to max − 1 and must be cryptographically strong.
  */
-export function makeApiKey(environment: Environment, randomInt: (max: number) => number): string {
+export function makeApiKey(kind: Environment | 'OP', randomInt: (max: number) => number): string {
   const digit = () => BASE62.charAt(randomInt(BASE62.length));
   const random = Array.from({ length: RANDOM_LENGTH }, digit).join('');
-  const body = `mw_${environment.toLowerCase()}_${random}`;
+  const body = `mw_${kind.toLowerCase()}_${random}`;
   return body + checksum(body);
 }
 
@@ -260,9 +262,9 @@ export function hashApiKey(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
 
-/** The part that may be shown: `mw_test_` and the last four characters. */
+/** The parts that may be shown: `mw_test_` and the last four characters. */
 export function displayParts(key: string): { readonly prefix: string; readonly lastFour: string } {
-  return { prefix: key.slice(0, 'mw_test_'.length), lastFour: key.slice(-4) };
+  return { prefix: key.slice(0, key.lastIndexOf('_') + 1), lastFour: key.slice(-4) };
 }
 
 function checksum(text: string): string {

@@ -12,7 +12,7 @@ import {
   type PageRequest,
   type ProjectScope,
 } from '#kernel';
-import { CONFIG, type Config, Database, NEWEST_FIRST } from '#platform';
+import { CONFIG, type Config, Database, ListOrder, NEWEST_FIRST } from '#platform';
 import type { AccessTables } from './access-tables.js';
 import {
   ApiKey,
@@ -43,6 +43,7 @@ export type CreatedApiKey = ApiKeyView & {
 /** The same for the operator, who sees all projects' keys. */
 export type ApiKeySummary = ApiKeyView & {
   readonly tenantKey: string;
+  readonly projectId: number;
   readonly projectKey: string;
   readonly environment: Environment;
 };
@@ -68,6 +69,13 @@ const SHOWN = [
   'k.expiresAt',
   'k.revokedAt',
 ] as const;
+
+const OF_PROJECTS = ['t.tenantKey', 'p.projectKey', 'p.id as projectId', 'e.environment', ...SHOWN] as const;
+
+const ALL_NEWEST_FIRST = new ListOrder([
+  ['k.created_at', 'timestamptz'],
+  ['k.id', 'uuid'],
+]);
 
 /**
  * API keys, managed by the operator, and by keys with `keys:manage` in their own environment. `by` is the id of the key that asks:
@@ -173,18 +181,32 @@ export class ApiKeysService {
   list(projectId?: number): Promise<ApiKeySummary[]> {
     const now = this.clock.now();
     return this.database.system(async () => {
-      const keys = this.database
-        .tables<AccessTables>()
-        .selectFrom('access.api_keys as k')
-        .innerJoin('access.project_environments as e', 'e.id', 'k.environmentId')
-        .innerJoin('access.projects as p', 'p.id', 'e.projectId')
-        .innerJoin('access.tenants as t', 't.id', 'p.tenantId')
-        .select(['t.tenantKey', 'p.projectKey', 'e.environment', ...SHOWN])
+      const keys = this.#ofProjects(projectId)
+        .select(OF_PROJECTS)
         .orderBy('k.createdAt', 'desc')
         .orderBy('k.id', 'desc');
-      const chosen = projectId === undefined ? keys : keys.where('p.id', '=', projectId);
-      return (await chosen.execute()).map((key) => ({ ...key, status: statusOf(key, now) }));
+      return (await keys.execute()).map((key) => ({ ...key, status: statusOf(key, now) }));
     });
+  }
+
+  /** A page of them. */
+  pageOfAll(projectId: number | undefined, asked: PageRequest): Promise<Page<ApiKeySummary>> {
+    const now = this.clock.now();
+    return this.database.system(async () => {
+      const keys = this.#ofProjects(projectId);
+      const page = await ALL_NEWEST_FIRST.page(keys.select(OF_PROJECTS), keys, asked);
+      return { ...page, items: page.items.map((key) => ({ ...key, status: statusOf(key, now) })) };
+    });
+  }
+
+  #ofProjects(projectId: number | undefined) {
+    const keys = this.database
+      .tables<AccessTables>()
+      .selectFrom('access.api_keys as k')
+      .innerJoin('access.project_environments as e', 'e.id', 'k.environmentId')
+      .innerJoin('access.projects as p', 'p.id', 'e.projectId')
+      .innerJoin('access.tenants as t', 't.id', 'p.tenantId');
+    return projectId === undefined ? keys : keys.where('p.id', '=', projectId);
   }
 
   /** Runs `work` while nothing else changes keys of the environment: what it finds holds until it is done. */

@@ -14,6 +14,7 @@ export {
   type CreatedApiKey,
 } from './api-keys.service.js';
 export { KeyAuthenticator } from './key-authenticator.js';
+export { OperatorKeysService, type OperatorKeyView } from './operator-keys.service.js';
 export {
   defaultLocaleFault,
   type NewProject,

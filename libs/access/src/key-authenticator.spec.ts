@@ -60,6 +60,7 @@ describe('An API key', () => {
     await test.drop();
   });
 
+  const use = (keyId: string) => ({ keyId, scope: project.test });
   const makeKey = (more: { expiresAt?: Date; rateLimitPerMinute?: number } = {}) =>
     keys.create(project.test, { name: 'Website', scopes: ['topics:read', 'reports:read'], ...more });
 
@@ -165,20 +166,20 @@ describe('An API key', () => {
     const instance = new KeyAuthenticator(counted, clock, notifications, silent);
     const usedAt = async () =>
       Promise.all(made.map(async (id) => (await keys.get(project.test, id)).lastUsedAt));
-    instance.used(first);
+    instance.used(use(first));
     await eventually('its first use is written', async () => (await usedAt())[0] !== null);
     for (let seconds = 1; seconds < 60; seconds += 1) {
       clock.advance(1_000);
-      instance.used(first);
-      instance.used(second);
+      instance.used(use(first));
+      instance.used(use(second));
     }
     expect(await usedAt()).toEqual([START, null, null]);
     clock.advance(1_000);
-    instance.used(third);
+    instance.used(use(third));
     await eventually('the minute is written', async () => (await usedAt())[2] !== null);
     const at = (ms: number) => new Date(START.getTime() + ms);
     expect(await usedAt()).toEqual([at(59_000), at(59_000), at(60_000)]);
-    instance.used(first);
+    instance.used(use(first));
     await instance.onApplicationShutdown();
     expect((await usedAt())[0]).toEqual(at(60_000));
     expect(writes).toEqual([START, at(60_000), at(60_000)].map((time) => time.toISOString()));
@@ -187,12 +188,12 @@ describe('An API key', () => {
   it('that another instance used later keeps that moment', async () => {
     const { id } = await makeKey();
     const earlier = new KeyAuthenticator(database, clock, notifications, silent);
-    earlier.used(id);
+    earlier.used(use(id));
     await eventually('it is written', async () => (await keys.get(project.test, id)).lastUsedAt !== null);
     clock.advance(1_000);
-    earlier.used(id);
+    earlier.used(use(id));
     clock.advance(1_000);
-    deaf.used(id);
+    deaf.used(use(id));
     await deaf.onApplicationShutdown();
     await earlier.onApplicationShutdown();
     expect((await keys.get(project.test, id)).lastUsedAt).toEqual(new Date(START.getTime() + 2_000));

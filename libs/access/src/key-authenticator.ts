@@ -9,7 +9,15 @@ import {
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { addressesIn, API_SCOPES, type ApiScope, Clock, type Environment } from '#kernel';
+import {
+  addressesIn,
+  API_SCOPES,
+  Clock,
+  type Environment,
+  INSTALLATION,
+  OPERATOR_KEY_PREFIX,
+  OPERATOR_SCOPES,
+} from '#kernel';
 import { Database, describeError, LOGGER, named, Notifications } from '#platform';
 import type { ApiKeyAuthenticator, AuthenticatedCaller } from '#platform/http';
 import { hashApiKey, isWellFormedApiKey } from './api-key.js';
@@ -29,20 +37,27 @@ interface KnownKey {
   readonly caller: AuthenticatedCaller;
 }
 
-/** A stored key with the scope that it acts for. */
-interface StoredApiKey {
+/** A stored key of the operator's. */
+interface StoredKey {
   readonly keyId: string;
   readonly keyHash: Buffer;
-  readonly tenantId: number;
-  readonly projectId: number;
-  readonly environmentId: number;
-  readonly environment: Environment;
   readonly scopes: readonly string[];
-  readonly rateLimitPerMinute: number | null;
   readonly allowedNetworks: readonly string[];
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
 }
+
+/** A stored key with the scope that it acts for. */
+interface StoredApiKey extends StoredKey {
+  readonly tenantId: number;
+  readonly projectId: number;
+  readonly environmentId: number;
+  readonly environment: Environment;
+  readonly rateLimitPerMinute: number | null;
+}
+
+/** A page that looks every few seconds must not use up the limit of projects' keys. */
+const OPERATOR_REQUESTS_PER_MINUTE = 600;
 
 /** A look-up under way, with its beginning and the epoch of that time. */
 interface Reading {
@@ -115,7 +130,7 @@ export class KeyAuthenticator
   readonly #known = new ApiKeyCache<KnownKey>(CACHED_KEYS, CACHED_MS);
   #stopListening: (() => void) | undefined;
   /** Last uses by the key's id, since they were written. */
-  #uses = new Map<string, Date>();
+  #uses: Uses = new Map();
   #writtenAt = Number.NEGATIVE_INFINITY;
   #writing: NodeJS.Timeout | undefined;
 
@@ -146,7 +161,7 @@ export class KeyAuthenticator
   async authenticate(key: string): Promise<AuthenticatedCaller | null> {
     if (!isWellFormedApiKey(key)) return null;
     const hash = hashApiKey(key);
-    const found = await this.#find(hash);
+    const found = await this.#find(hash, key.startsWith(OPERATOR_KEY_PREFIX));
     if (found === null || !timingSafeEqual(found.hash, hash)) return null;
     if (found.revokedAt !== null) return null;
     if (found.expiresAt !== null && found.expiresAt <= this.clock.now()) return null;
@@ -154,9 +169,9 @@ export class KeyAuthenticator
   }
 
   /** Written at once after a minute in which nothing was written, else with all others at its end. */
-  used(keyId: string): void {
+  used({ keyId, scope }: Pick<AuthenticatedCaller, 'keyId' | 'scope'>): void {
     const now = this.clock.now();
-    this.#uses.set(keyId, now);
+    this.#uses.set(keyId, { at: now, isOperators: scope === INSTALLATION });
     const sinceMs = now.getTime() - this.#writtenAt;
     if (sinceMs < 0 || sinceMs >= USES_EVERY_MS) void this.#writeUses();
     else this.#writeIn(USES_EVERY_MS - sinceMs);
@@ -183,38 +198,46 @@ export class KeyAuthenticator
     }
   }
 
-  async #find(hash: Buffer): Promise<KnownKey | null> {
+  async #find(hash: Buffer, isOperators: boolean): Promise<KnownKey | null> {
     const id = hash.toString('hex');
     const known = this.#known.get(id, this.clock.now().getTime());
     if (known !== undefined) return known;
     const reading = this.#known.beginReading(id, this.clock.now().getTime());
-    const stored = await findApiKey(this.database, hash);
-    if (stored === null) return null;
-    const found = knownKey(stored);
+    const found = isOperators
+      ? await findOperatorKey(this.database, hash)
+      : await findApiKey(this.database, hash);
+    if (found === null) return null;
     this.#known.keep(reading, found);
     return found;
   }
 }
 
-function knownKey(stored: StoredApiKey): KnownKey {
-  const { tenantId, projectId, environmentId, environment } = stored;
-  const caller: AuthenticatedCaller = {
-    keyId: stored.keyId,
-    scope: Object.freeze({ tenantId, projectId, environmentId, environment }),
-    scopes: new Set(API_SCOPES.filter((scope): scope is ApiScope => stored.scopes.includes(scope))),
-    rateLimitPerMinute: stored.rateLimitPerMinute,
-    isAllowedFrom: stored.allowedNetworks.length === 0 ? () => true : addressesIn(stored.allowedNetworks),
-  };
-  return {
-    hash: stored.keyHash,
-    expiresAt: stored.expiresAt,
-    revokedAt: stored.revokedAt,
-    caller: Object.freeze(caller),
-  };
+type Uses = Map<string, { readonly at: Date; readonly isOperators: boolean }>;
+
+function knownKey(
+  { keyId, keyHash: hash, allowedNetworks, expiresAt, revokedAt }: StoredKey,
+  rights: Pick<AuthenticatedCaller, 'scope' | 'scopes' | 'rateLimitPerMinute'>,
+): KnownKey {
+  const isAllowedFrom = allowedNetworks.length === 0 ? () => true : addressesIn(allowedNetworks);
+  return { hash, expiresAt, revokedAt, caller: Object.freeze({ keyId, ...rights, isAllowedFrom }) };
+}
+
+/** The key of the operator's with this hash, in any state, or null. */
+async function findOperatorKey(database: Database, hash: Buffer): Promise<KnownKey | null> {
+  const [key] = await database.statement(
+    'system',
+    sql<StoredKey>`${named('find_operator_key')}
+      select k.id as "keyId", k.key_hash as "keyHash", k.scopes, k.allowed_networks as "allowedNetworks",
+        k.expires_at as "expiresAt", k.revoked_at as "revokedAt"
+      from access.operator_keys k where k.key_hash = ${hash}`,
+  );
+  if (key === undefined) return null;
+  const scopes = new Set(OPERATOR_SCOPES.filter((scope) => key.scopes.includes(scope)));
+  return knownKey(key, { scope: INSTALLATION, scopes, rateLimitPerMinute: OPERATOR_REQUESTS_PER_MINUTE });
 }
 
 /** The key with this hash, in any state, or null; read by a function of the database, as there is no scope yet. */
-async function findApiKey(database: Database, hash: Buffer): Promise<StoredApiKey | null> {
+async function findApiKey(database: Database, hash: Buffer): Promise<KnownKey | null> {
   const [key] = await database.statement(
     'unscoped',
     sql<StoredApiKey>`${named('find_api_key')}
@@ -223,12 +246,29 @@ async function findApiKey(database: Database, hash: Buffer): Promise<StoredApiKe
         allowed_networks as "allowedNetworks", expires_at as "expiresAt", revoked_at as "revokedAt"
       from access.find_api_key(${hash})`,
   );
-  return key ?? null;
+  if (key === undefined) return null;
+  const { tenantId, projectId, environmentId, environment, rateLimitPerMinute } = key;
+  return knownKey(key, {
+    scope: Object.freeze({ tenantId, projectId, environmentId, environment }),
+    scopes: new Set(API_SCOPES.filter((scope) => key.scopes.includes(scope))),
+    rateLimitPerMinute,
+  });
 }
 
-/** Writes all in one statement, which locks the keys in one order: other instances write them, too. */
-async function writeLastUses(database: Database, uses: ReadonlyMap<string, Date>): Promise<void> {
-  const [ids, times] = [[...uses.keys()], [...uses.values()].map((at) => at.toISOString())];
+/** Writes all keys of projects in one statement, which locks them in one order: other instances write them, too. */
+async function writeLastUses(database: Database, uses: Uses): Promise<void> {
+  const all = [...uses].map(([id, { at, isOperators }]) => ({ id, at: at.toISOString(), isOperators }));
+  const [operators, projects] = [all.filter((use) => use.isOperators), all.filter((use) => !use.isOperators)];
+  for (const { id, at } of operators)
+    await database.statement(
+      'system',
+      sql`${named('write_last_use_of_operator')}
+        update access.operator_keys set last_used_at = ${at}
+        where id = ${id} and (last_used_at is null or last_used_at < ${at}::timestamptz)`,
+      { flushed: false },
+    );
+  if (projects.length === 0) return;
+  const [ids, times] = [projects.map(({ id }) => id), projects.map(({ at }) => at)];
   await database.statement(
     'system',
     sql`${named('write_last_uses')}

@@ -2,8 +2,15 @@ import { LockMode } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import { DomainValidationError, type Environment, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, named, PreparedQuery, unlessTaken } from '#platform';
+import {
+  DomainValidationError,
+  type Environment,
+  NotFoundError,
+  type Page,
+  type PageRequest,
+  type ProjectScope,
+} from '#kernel';
+import { Database, ListOrder, named, PreparedQuery, unlessTaken } from '#platform';
 import type { AccessTables } from './access-tables.js';
 import {
   PROFILE_FIELDS,
@@ -73,31 +80,74 @@ export class ProjectsQuery {
   /** Every tenant's projects, by tenant and project key. For the operator. */
   list(): Promise<ProjectWithEnvironments[]> {
     return this.database.system(async () => {
-      const rows = await this.database
-        .tables<AccessTables>()
-        .selectFrom('access.projects as p')
-        .innerJoin('access.tenants as t', 't.id', 'p.tenantId')
-        .innerJoin('access.project_environments as live', (join) =>
-          join.onRef('live.projectId', '=', 'p.id').on('live.environment', '=', 'LIVE'),
-        )
-        .innerJoin('access.project_environments as test', (join) =>
-          join.onRef('test.projectId', '=', 'p.id').on('test.environment', '=', 'TEST'),
-        )
-        .select(['p.id', 'p.tenantId', 't.tenantKey', 'p.projectKey', 'p.name'])
-        .select(['live.id as liveId', 'test.id as testId'])
-        .orderBy('t.tenantKey')
-        .orderBy('p.projectKey')
-        .execute();
-      return rows.map(({ liveId, testId, ...project }) => {
-        const ids = { tenantId: project.tenantId, projectId: project.id };
-        return {
-          ...project,
-          live: { ...ids, environmentId: liveId, environment: 'LIVE' },
-          test: { ...ids, environmentId: testId, environment: 'TEST' },
-        };
-      });
+      const rows = this.#all.select(WITH_ENVIRONMENTS).orderBy('t.tenantKey').orderBy('p.projectKey');
+      return (await rows.execute()).map(withEnvironments);
     });
   }
+
+  /** A page of them, of one tenant or of all. */
+  page(tenantId: number | undefined, request: PageRequest): Promise<Page<ProjectWithEnvironments>> {
+    return this.database.system(async () => {
+      const projects = tenantId === undefined ? this.#all : this.#all.where('p.tenantId', '=', tenantId);
+      const page = await BY_KEYS.page(projects.select(WITH_ENVIRONMENTS), projects, request);
+      return { ...page, items: page.items.map(withEnvironments) };
+    });
+  }
+
+  /** One of them. Throws `NotFoundError`. */
+  async find(projectId: number): Promise<ProjectWithEnvironments> {
+    const row = await this.database.system(() =>
+      this.#all.select(WITH_ENVIRONMENTS).where('p.id', '=', projectId).executeTakeFirst(),
+    );
+    if (row === undefined) throw new NotFoundError();
+    return withEnvironments(row);
+  }
+
+  get #all() {
+    return this.database
+      .tables<AccessTables>()
+      .selectFrom('access.projects as p')
+      .innerJoin('access.tenants as t', 't.id', 'p.tenantId')
+      .innerJoin('access.project_environments as live', (join) =>
+        join.onRef('live.projectId', '=', 'p.id').on('live.environment', '=', 'LIVE'),
+      )
+      .innerJoin('access.project_environments as test', (join) =>
+        join.onRef('test.projectId', '=', 'p.id').on('test.environment', '=', 'TEST'),
+      );
+  }
+}
+
+const BY_KEYS = new ListOrder(
+  [
+    ['t.tenant_key', 'text'],
+    ['p.project_key', 'text'],
+  ],
+  'asc',
+);
+
+const WITH_ENVIRONMENTS = [
+  'p.id',
+  'p.tenantId',
+  't.tenantKey',
+  'p.projectKey',
+  'p.name',
+  'p.createdAt',
+  'p.updatedAt',
+  'live.id as liveId',
+  'test.id as testId',
+] as const;
+
+function withEnvironments({
+  liveId,
+  testId,
+  ...project
+}: Omit<ProjectWithEnvironments, 'live' | 'test'> & { readonly liveId: number; readonly testId: number }) {
+  const ids = { tenantId: project.tenantId, projectId: project.id };
+  return {
+    ...project,
+    live: { ...ids, environmentId: liveId, environment: 'LIVE' },
+    test: { ...ids, environmentId: testId, environment: 'TEST' },
+  } as const;
 }
 
 const CACHED_ENVIRONMENTS = 10_000;

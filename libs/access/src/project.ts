@@ -47,6 +47,8 @@ export interface ProjectWithEnvironments {
   readonly tenantKey: string;
   readonly projectKey: string;
   readonly name: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
   readonly live: ProjectScope;
   readonly test: ProjectScope;
 }

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, type ProjectScope } from '#kernel';
-import { Database, unlessTaken } from '#platform';
+import { Clock, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
+import { Database, ListOrder, unlessTaken } from '#platform';
 import type { AccessTables } from './access-tables.js';
 import { type NewTenant, Tenant, TenantAlreadyExistsError } from './tenant.js';
+
+const BY_KEY = new ListOrder([['tenant_key', 'text']], 'asc');
 
 /** Tenants, made by the operator and read by the system's own work. */
 @Injectable()
@@ -29,6 +31,22 @@ export class TenantsService {
   /** All tenants, by key. */
   list(): Promise<Tenant[]> {
     return this.database.system(() => this.database.em.find(Tenant, {}, { orderBy: { tenantKey: 'asc' } }));
+  }
+
+  /** A page of tenants, by key. */
+  page(request: PageRequest): Promise<Page<Tenant>> {
+    return this.database.system(() => {
+      const tenants = this.database.tables<AccessTables>().selectFrom('access.tenants');
+      const columns = ['id', 'tenantKey', 'name', 'createdAt', 'updatedAt'] as const;
+      return BY_KEY.page(tenants.select(columns), tenants, request);
+    });
+  }
+
+  /** Throws `NotFoundError`. */
+  async byKey(tenantKey: string): Promise<Tenant> {
+    const tenant = await this.database.system(() => this.database.em.findOne(Tenant, { tenantKey }));
+    if (tenant === null) throw new NotFoundError();
+    return tenant;
   }
 
   /** The live environment of its oldest project; null while it has none. */

@@ -35,12 +35,19 @@ export class CreditsQuery {
   constructor(private readonly database: Database) {}
 
   balance(scope: ProjectScope): Promise<CreditBalance> {
-    return this.database.transaction(scope, async () => {
-      const account = await this.#account(scope);
-      if (account === undefined) return { balance: 0, creditsDepleted: true, lastUpdatedAt: null };
-      const { balance, depletedAt, updatedAt } = account;
-      return { balance, creditsDepleted: balance === 0 || depletedAt !== null, lastUpdatedAt: updatedAt };
-    });
+    return this.database.transaction(scope, () => this.#balance(scope));
+  }
+
+  /** The same for the operator. */
+  ofTenant(tenantId: number): Promise<CreditBalance> {
+    return this.database.system(() => this.#balance({ tenantId }));
+  }
+
+  async #balance(tenant: Pick<ProjectScope, 'tenantId'>): Promise<CreditBalance> {
+    const account = await this.#account(tenant);
+    if (account === undefined) return { balance: 0, creditsDepleted: true, lastUpdatedAt: null };
+    const { balance, depletedAt, updatedAt } = account;
+    return { balance, creditsDepleted: balance === 0 || depletedAt !== null, lastUpdatedAt: updatedAt };
   }
 
   /** Newest first. The rows are numbered without a gap, so a page is a range of numbers and the last one is the total. */
@@ -106,7 +113,7 @@ export class CreditsQuery {
     });
   }
 
-  #account({ tenantId }: ProjectScope) {
+  #account({ tenantId }: Pick<ProjectScope, 'tenantId'>) {
     return this.database
       .tables<BillingTables>()
       .selectFrom('billing.credit_accounts')

@@ -11,6 +11,14 @@ export interface ProjectScope {
   readonly environment: Environment;
 }
 
+/** The scope of the operator's own requests: their audit log, idempotency keys and log belong to no environment of a project. */
+export const INSTALLATION: ProjectScope = Object.freeze({
+  tenantId: 0,
+  projectId: 0,
+  environmentId: 0,
+  environment: 'LIVE',
+});
+
 /** An idempotent request, whose process may die after it has done its work and before its answer is kept. */
 export interface RepeatableRequest {
   /** 32 octets, the same in all of its runs. */
@@ -56,3 +64,24 @@ export const API_SCOPES = [
 ] as const;
 
 export type ApiScope = (typeof API_SCOPES)[number];
+
+/** The beginning of operator keys. */
+export const OPERATOR_KEY_PREFIX = 'mw_op_';
+
+/** Rights of operator keys, complete. */
+export const OPERATOR_SCOPES = [
+  'tenants:read',
+  'tenants:write',
+  'projects:read',
+  'projects:write',
+  'keys:read',
+  'keys:write',
+  'billing:read',
+  'billing:write',
+  'domains:read',
+  'domains:write',
+  'system:read',
+  'audit:read',
+] as const;
+
+export type OperatorScope = (typeof OPERATOR_SCOPES)[number];

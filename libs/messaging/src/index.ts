@@ -158,3 +158,4 @@ export { VARIABLE_TYPES } from './content/merge/template-variables.js';
 export { type Template, TEMPLATE_ALIAS } from './templates/template.js';
 export { TemplatesService } from './templates/templates.service.js';
 export { TemplatePreviewsService } from './sending/mails/template-previews.service.js';
+export { type Overview, OverviewQuery } from './overview.query.js';

@@ -134,7 +134,8 @@ export const environmentVariables = z.object({
     .optional()
     .meta({ description: 'The private key (PEM) of that certificate.' }),
   OPERATIONS_PORT: port.optional().meta({
-    description: 'Binds the api’s /health and /metrics to this port instead of PORT.',
+    description:
+      'Binds the api’s /health, /metrics and the operator’s page /operator to this port instead of PORT; /operator/v1 is on both.',
   }),
   METRICS_PORT: port.optional().meta({
     description:

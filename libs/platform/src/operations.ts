@@ -109,6 +109,10 @@ export class Operations {
     private readonly registry: Registry,
   ) {}
 
+  readiness(): Promise<Readiness> {
+    return this.health.readiness();
+  }
+
   async answer(path: OperationsPath): Promise<OperationsAnswer> {
     switch (path) {
       case '/health/live':
@@ -127,13 +131,18 @@ function json(status: number, body: object): OperationsAnswer {
   return { status, contentType: 'application/json', body: JSON.stringify(body) };
 }
 
+/** Path of the operator's page and API. */
+const OPERATOR = /^\/operator(?:[/?]|$)/;
+
 /** Health and metrics on a port of their own: the worker's, and the api's on OPERATIONS_PORT and METRICS_PORT. */
 export class OperationsServer {
   #server: Server | undefined;
 
+  /** `operator` answers requests for the operator's page and API. */
   constructor(
     private readonly operations: Operations,
     private readonly paths: readonly OperationsPath[] = OPERATIONS_PATHS,
+    private readonly operator?: (request: IncomingMessage, response: ServerResponse) => void,
   ) {}
 
   /** Resolves to the port, which matters when `port` is 0; rejects when it cannot listen. */
@@ -156,6 +165,10 @@ export class OperationsServer {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.operator !== undefined && OPERATOR.test(request.url ?? '')) {
+      this.operator(request, response);
+      return;
+    }
     const path = this.paths.find((known) => known === request.url?.split('?')[0]);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (path === undefined || !isRead) {

@@ -45,7 +45,7 @@ export class ApiKeysController {
     @Query({ schema: apiKeyListQuery }) asked: z.output<typeof apiKeyListQuery>,
   ) {
     const page = await this.apiKeys.page(scope, asked);
-    return toPage(asked, { ...page, items: page.items.map(view) });
+    return toPage(asked, { ...page, items: page.items.map(shownKey) });
   }
 
   @Post()
@@ -63,7 +63,7 @@ export class ApiKeysController {
     @Body({ schema: createApiKeyBody }) { allowedNetworks, ...wanted }: z.output<typeof createApiKeyBody>,
   ) {
     const networks = allowedNetworks == null ? {} : { allowedNetworks };
-    return view(await this.apiKeys.create(scope, { ...wanted, ...networks }, keyId));
+    return shownKey(await this.apiKeys.create(scope, { ...wanted, ...networks }, keyId));
   }
 
   @Get('current')
@@ -75,7 +75,7 @@ export class ApiKeysController {
     response: { status: 200, schema: apiKeyView },
   })
   async current(@Caller() { scope, keyId }: AuthenticatedCaller) {
-    return view(await this.apiKeys.get(scope, keyId));
+    return shownKey(await this.apiKeys.get(scope, keyId));
   }
 
   @Get(':id')
@@ -87,7 +87,7 @@ export class ApiKeysController {
     response: { status: 200, schema: apiKeyView },
   })
   async get(@InScope() scope: ProjectScope, @Param('id') id: string) {
-    return view(await this.apiKeys.get(scope, id));
+    return shownKey(await this.apiKeys.get(scope, id));
   }
 
   @Patch(':id')
@@ -112,7 +112,7 @@ export class ApiKeysController {
       ...(rateLimitPerMinute === undefined ? {} : { rateLimitPerMinute }),
       ...(allowedNetworks === undefined ? {} : { allowedNetworks: allowedNetworks ?? [] }),
     };
-    return view(await this.apiKeys.change(scope, id, changes, keyId));
+    return shownKey(await this.apiKeys.change(scope, id, changes, keyId));
   }
 
   @Delete(':id')
@@ -149,10 +149,11 @@ export class ApiKeysController {
     @Param('id') id: string,
     @Body({ schema: rotateApiKeyBody }) { overlapHours }: z.output<typeof rotateApiKeyBody>,
   ) {
-    return view(await this.apiKeys.rotate(scope, id, overlapHours, keyId));
+    return shownKey(await this.apiKeys.rotate(scope, id, overlapHours, keyId));
   }
 }
 
-function view<Key extends ApiKeyView>({ createdBy, ...key }: Key) {
+/** A key as it is shown. */
+export function shownKey<Key extends ApiKeyView>({ createdBy, ...key }: Key) {
   return { ...key, createdBy: createdBy ?? 'OPERATOR' };
 }

@@ -13,8 +13,8 @@ const network = z.string().transform((input, context): string => {
 const NETWORKS =
   'Addresses and networks (CIDR), IPv4 and IPv6, that it may be used from; others get 403 `network-not-allowed`. Behind a proxy the ' +
   'client’s address is what `TRUST_PROXY` says.';
-const allowedNetworks = z.array(network).max(MAX_NETWORKS).nullish();
-const rateLimitPerMinute = z.int().min(1).max(1_000_000).nullish();
+export const allowedNetworks = z.array(network).max(MAX_NETWORKS).nullish();
+export const rateLimitPerMinute = z.int().min(1).max(1_000_000).nullish();
 
 export const createApiKeyBody = strictBody({
   name: requiredLine(200).meta({ description: 'The program or person that has it.' }),

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { z } from 'zod';
-import { API_SCOPES } from '#kernel';
+import { API_SCOPES, OPERATOR_SCOPES } from '#kernel';
 import { type Config, CONFIG } from '#platform';
+import { OperatorApiModule } from '../operator/operator-api.module.js';
 import { addCommonRules } from './common-rules.js';
 import type { OpenApiDocument } from './document.js';
 
@@ -17,11 +19,20 @@ sets another limit; \`RateLimit\` and \`X-RateLimit-*\` report the current windo
 
 The scopes are ${API_SCOPES.map((scope) => `\`${scope}\``).join(', ')}.`;
 
-/** The OpenAPI document of the running api, made from its controllers on the first request. */
+const OPERATOR_DESCRIPTION = `The operator's API: tenants, projects and their keys, billing, sending domains and the state of the
+installation ([guide](/docs/operator-api)).
+
+Every request needs an operator key (\`mw_op_…\`), which the command \`operator-key:create\` makes, in \`X-API-Key\` or as
+\`Authorization: Bearer\`. API keys of projects are refused here, and operator keys below \`/api/v1\`.
+
+The scopes are ${OPERATOR_SCOPES.map((scope) => `\`${scope}\``).join(', ')}.`;
+
+/** The OpenAPI documents of the running api, for keys of projects and of the operator, made from its controllers on the first request. */
 @Injectable()
 export class ApiDocument {
   #app: NestFastifyApplication | undefined;
   #document: Promise<OpenApiDocument> | undefined;
+  #operators: Promise<OpenApiDocument> | undefined;
 
   /** Sets the application to describe. */
   describe(app: NestFastifyApplication): void {
@@ -29,18 +40,29 @@ export class ApiDocument {
   }
 
   get(): Promise<OpenApiDocument> {
-    if (this.#app === undefined) throw new Error('There is no application to describe yet.');
-    this.#document ??= build(this.#app);
+    this.#document ??= build(this.#described, false);
     return this.#document;
+  }
+
+  /** That of the operator's API. */
+  ofOperator(): Promise<OpenApiDocument> {
+    this.#operators ??= build(this.#described, true);
+    return this.#operators;
+  }
+
+  get #described(): NestFastifyApplication {
+    if (this.#app === undefined) throw new Error('There is no application to describe yet.');
+    return this.#app;
   }
 }
 
-async function build(app: NestFastifyApplication): Promise<OpenApiDocument> {
+async function build(app: NestFastifyApplication, isOperators: boolean): Promise<OpenApiDocument> {
+  const modules = [...app.get(ModulesContainer).values()].map(({ metatype }) => metatype);
   const base = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
-    .setTitle('Mailwright API')
+    .setTitle(isOperators ? 'Mailwright operator API' : 'Mailwright API')
     .setVersion('1')
-    .setDescription(DESCRIPTION)
+    .setDescription(isOperators ? OPERATOR_DESCRIPTION : DESCRIPTION)
     .addServer(app.get<Config>(CONFIG).PUBLIC_URL)
     .addApiKey({ type: 'apiKey', name: 'X-API-Key', in: 'header' }, 'apiKey')
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'API key' }, 'bearer')
@@ -48,12 +70,15 @@ async function build(app: NestFastifyApplication): Promise<OpenApiDocument> {
   base.info.license = { name: 'Apache License 2.0', identifier: 'Apache-2.0' } as { name: string };
   base.info.contact = { name: 'Mailwright', url: `${app.get<Config>(CONFIG).PUBLIC_URL}/docs` };
   const document = SwaggerModule.createDocument(app, base, {
+    include: modules.filter((module) => (module === OperatorApiModule) === isOperators),
     onlyIncludeDecoratedEndpoints: true,
     standardSchemaConverter: toOpenApiSchema,
   });
   // Much for an api of which nobody asks for the document.
+  const described = addCommonRules(document as unknown as OpenApiDocument);
+  if (isOperators) return described;
   const { addWebhooks } = await import('./webhooks.js');
-  return addWebhooks(addCommonRules(document as unknown as OpenApiDocument), toOpenApiSchema);
+  return addWebhooks(described, toOpenApiSchema);
 }
 
 type JsonSchema = Record<string, unknown>;

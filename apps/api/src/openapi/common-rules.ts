@@ -88,6 +88,13 @@ const TAGS: Readonly<Record<string, string>> = {
   Webhooks: 'Endpoints of a project, and what happened as they are told it.',
   Billing: 'Plan, usage and invoices of the tenant.',
   'AI credits': 'The credits that pay for AI reports.',
+  Tenants: 'Customers of the installation, with their plans.',
+  Projects: 'Products and brands of tenants, with a live and a test environment each.',
+  'Project keys': 'API keys of all projects.',
+  'Operator billing': 'Plans, subscriptions, invoices and AI credits of tenants.',
+  'Operated domains': 'Sending domains of all projects, suspended and resumed.',
+  System: 'Mail, relays, jobs and checks of the installation.',
+  'Operator audit': 'What the operator and programs of theirs did.',
 };
 
 /** Adds the parts that all operations share: problems, headers, security, idempotency. */

@@ -91,11 +91,11 @@ const WITH_IDEMPOTENCY: readonly ProblemSlug[] = ['idempotency-in-flight', 'idem
 /** Requests, as `post /api/v1/topics`, that problems of the domain can answer; those without a line here can answer any. */
 const REQUESTS_OF: Readonly<Partial<Record<ProblemSlug, RegExp>>> = {
   'already-exists':
-    /^post .*\/(?:subscribers|consents|executions|templates|templates\/[^/]+\/duplicate)$|^(?:patch|put) .*\/(?:subscribers|templates)\/|^(?:post|patch) .*\/sending-domain$/,
+    /^post .*\/(?:subscribers|consents|executions|templates|templates\/[^/]+\/duplicate|tenants|projects)$|^(?:patch|put) .*\/(?:subscribers|templates)\/|^(?:post|patch) .*\/sending-domain$/,
   'in-use':
     /^(?:patch|delete) .*\/(?:topics|segments|custom-fields|sending-domain|media)\b|^delete .*\/templates\//,
   'invalid-state':
-    /\/(?:campaigns|campaign-reports|automations|custom-fields|sending-domain)\b|\/resend$|\/messages\/\{|\/rotate$|\/webhook-endpoints\/.*replay$/,
+    /\/(?:campaigns|campaign-reports|automations|custom-fields|sending-domain)\b|\/resend$|\/messages\/\{|\/rotate$|\/webhook-endpoints\/.*replay$|\/subscription\b|\/invoices\/|\/sending-domains\//,
   'last-managing-key': /^delete .*\/api-keys\//,
   'pre-send-rejected': /\/campaigns\/.*\/(?:preview|test|schedule|send|resume|retry-failed)$/,
   'schedule-missing': /\/schedule$/,

@@ -19,6 +19,12 @@ export class ReferenceController {
     return JSON.stringify(await this.document.get());
   }
 
+  @Get('operator/v1/openapi.json')
+  @Header('content-type', 'application/json')
+  async operatorOpenApi(): Promise<string> {
+    return JSON.stringify(await this.document.ofOperator());
+  }
+
   @Get('docs/reference')
   @Header('content-type', HTML)
   @Header('content-security-policy', SCRIPTED_PAGE_POLICY)

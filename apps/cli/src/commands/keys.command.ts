@@ -1,13 +1,8 @@
 import type { Command } from 'commander';
-import type { ApiKeysService, ApiKeySummary } from '#access';
-import { API_SCOPES, type ProjectScope } from '#kernel';
-import {
-  audited,
-  type EnvironmentOptions,
-  integer,
-  withEnvironmentOptions,
-  withServices,
-} from '../command.js';
+import type { ApiKeySummary, OperatorKeyView } from '#access';
+import { API_SCOPES, OPERATOR_SCOPES } from '#kernel';
+import type { AccountsService } from '#operator';
+import { type EnvironmentOptions, integer, withEnvironmentOptions, withServices } from '../command.js';
 import { namingOptions, UsageError, whenNotFound } from '../failures.js';
 import { findProject, namesIn, projectName } from '../names.js';
 import { type CliContext, day, facts, type JsonOption, printing, printResult, table } from '../output.js';
@@ -19,6 +14,8 @@ interface NewKey extends EnvironmentOptions {
   readonly rateLimit?: number;
   readonly networks?: string;
 }
+
+type NewOperatorKey = Pick<NewKey, 'name' | 'scopes' | 'expiresInDays' | 'networks'>;
 
 interface OneKey extends JsonOption {
   readonly id?: string;
@@ -48,6 +45,7 @@ const HEADINGS = [
   'EXPIRES',
   'USED',
 ];
+const OPERATOR_HEADINGS = ['ID', 'NAME', 'KEY', 'STATUS', 'SCOPES', 'NETWORKS', 'CREATED', 'EXPIRES', 'USED'];
 
 export function addKeyCommands(program: Command, cli: CliContext): void {
   withEnvironmentOptions(program.command('key:create'))
@@ -90,8 +88,8 @@ export function addKeyCommands(program: Command, cli: CliContext): void {
     .argument('[id]', 'the same as --id')
     .option('--id <id>', 'the id that key:list shows')
     .action(async (argument: string | undefined, options: OneKey) => {
-      const [id, revokedAt] = await ofKey(cli, options.id ?? argument, (apiKeys, scope, key) =>
-        apiKeys.revoke(scope, key),
+      const [id, revokedAt] = await ofKey(cli, options.id ?? argument, (accounts, key) =>
+        accounts.revokeApiKey(key),
       );
       printResult(cli, options, { id, revokedAt }, () => `Revoked ${id}.`);
     });
@@ -108,7 +106,7 @@ export function addKeyCommands(program: Command, cli: CliContext): void {
     )
     .action(async (argument: string | undefined, { overlapHours = 24, ...options }: OneKey) => {
       const [replaces, { id, key, expiresAt }] = await namingOptions(OPTIONS, () =>
-        ofKey(cli, options.id ?? argument, (apiKeys, scope, old) => apiKeys.rotate(scope, old, overlapHours)),
+        ofKey(cli, options.id ?? argument, (accounts, old) => accounts.rotateApiKey(old, overlapHours)),
       );
       const made = { id, key, replaces, overlapHours, expiresAt };
       printResult(cli, options, made, () => {
@@ -124,25 +122,93 @@ export function addKeyCommands(program: Command, cli: CliContext): void {
     });
 }
 
+/** Keys of the operator's API. */
+export function addOperatorKeyCommands(program: Command, cli: CliContext): void {
+  program
+    .command('operator-key:create')
+    .description('create a key for the operator’s API and page, and show it once')
+    .requiredOption('--name <name>', 'the person or program of the key')
+    .requiredOption('--scopes <scopes>', 'what it may do: scopes separated by commas, or all')
+    .option('--expires-in-days <days>', 'the days until it expires; default: never', integer(1))
+    .option('--networks <networks>', 'where it may be used from: CIDR separated by commas; default: anywhere')
+    .action(
+      printing(
+        cli,
+        (options: NewOperatorKey) => createOperatorKey(cli, options),
+        ({ key, id, expiresAt }) =>
+          `${facts({ key, id, expires: expiresAt?.toISOString() ?? 'never' })}\n\n${KEEP_IT}`,
+      ),
+    );
+  program
+    .command('operator-key:list')
+    .description('list the keys of the operator’s API, newest first')
+    .action(
+      printing(
+        cli,
+        () => withServices(cli, ({ operatorKeys }) => operatorKeys.list()),
+        (keys) => table(OPERATOR_HEADINGS, keys.map(operatorRow), 'There are no operator keys.'),
+      ),
+    );
+  program
+    .command('operator-key:revoke')
+    .description('revoke a key of the operator’s API for good; it is refused within five seconds')
+    .requiredOption('--id <id>', 'the id that operator-key:list shows')
+    .action(
+      printing(
+        cli,
+        async ({ id }: { readonly id: string }) => {
+          const unknown = `There is no operator key ${id}. \`mailwright operator-key:list\` shows the ids.`;
+          const revokedAt = await withServices(cli, ({ operatorKeys }) => operatorKeys.revoke(id)).catch(
+            whenNotFound('unknown-key', unknown),
+          );
+          return { id, revokedAt };
+        },
+        ({ id }) => `Revoked ${id}.`,
+      ),
+    );
+}
+
+function createOperatorKey(cli: CliContext, { name, networks, ...options }: NewOperatorKey) {
+  const words = { option: '--scopes', one: 'a scope', many: 'scopes' };
+  const scopes = namesIn(options.scopes, OPERATOR_SCOPES, words) ?? OPERATOR_SCOPES;
+  return withServices(cli, ({ operatorKeys, clock }) => {
+    const terms = { expiresAt: expiryOf(options, clock.now()), allowedNetworks: networks?.split(',') ?? [] };
+    return namingOptions(OPTIONS, () => operatorKeys.create({ name, scopes, ...terms }));
+  });
+}
+
+function operatorRow(key: OperatorKeyView): string[] {
+  return [
+    key.id,
+    key.name,
+    `mw_op_…${key.lastFour}`,
+    key.status.toLowerCase(),
+    key.scopes.length === OPERATOR_SCOPES.length ? 'all' : key.scopes.join(','),
+    key.allowedNetworks.join(',') || 'anywhere',
+    day(key.createdAt),
+    day(key.expiresAt, 'never'),
+    day(key.lastUsedAt, 'never'),
+  ];
+}
+
 /** Runs `work` on a key of any project. */
 async function ofKey<T>(
   cli: CliContext,
   id: string | undefined,
-  work: (apiKeys: ApiKeysService, scope: ProjectScope, id: string) => Promise<T>,
+  work: (accounts: AccountsService, id: string) => Promise<T>,
 ): Promise<[id: string, T]> {
   if (id === undefined) throw new UsageError("required option '--id <id>' not specified");
   const unknown = `There is no key ${id}. \`mailwright key:list\` shows the ids.`;
-  const done = await withServices(cli, async ({ apiKeys }) => {
-    const scope = await apiKeys.scopeOf(id);
-    return audited(cli, scope, () => work(apiKeys, scope, id));
-  }).catch(whenNotFound('unknown-key', unknown));
+  const done = await withServices(cli, ({ accounts }) => work(accounts, id)).catch(
+    whenNotFound('unknown-key', unknown),
+  );
   return [id, done];
 }
 
 function create(cli: CliContext, options: NewKey) {
   const words = { option: '--scopes', one: 'a scope', many: 'scopes' };
   const scopes = namesIn(options.scopes, API_SCOPES, words) ?? API_SCOPES;
-  return withServices(cli, async ({ apiKeys, clock, projectList }) => {
+  return withServices(cli, async ({ accounts, clock, projectList }) => {
     const project = await findProject(projectList, options.project);
     const scope = project[options.env];
     const expiresAt = expiryOf(options, clock.now());
@@ -153,12 +219,12 @@ function create(cli: CliContext, options: NewKey) {
       rateLimitPerMinute: options.rateLimit ?? null,
       allowedNetworks: options.networks?.split(',') ?? [],
     };
-    const made = await namingOptions(OPTIONS, () => audited(cli, scope, () => apiKeys.create(scope, wanted)));
+    const made = await namingOptions(OPTIONS, () => accounts.createApiKey(scope, wanted));
     return { ...made, project: projectName(project), environment: scope.environment };
   });
 }
 
-function expiryOf({ expiresInDays }: NewKey, now: Date): Date | null {
+function expiryOf({ expiresInDays }: Pick<NewKey, 'expiresInDays'>, now: Date): Date | null {
   if (expiresInDays === undefined) return null;
   return new Date(now.getTime() + expiresInDays * DAY_MS);
 }

@@ -149,15 +149,10 @@ export function addProjectCommands(program: Command, cli: CliContext): void {
 
 function create(cli: CliContext, options: NewProject) {
   const { key, name, description = null, senderName, postalAddress, from = null } = options;
-  return withServices(cli, async ({ tenants, projects, database, planLimits }) => {
+  return withServices(cli, async ({ tenants, accounts }) => {
     const tenant = await findTenant(tenants, options.tenant);
     const details = { projectKey: key, name, senderName, postalAddress, description, defaultFromEmail: from };
-    const project = await namingOptions(OPTIONS, () =>
-      database.system(async () => {
-        await planLimits.admitProject(tenant.id);
-        return projects.create(tenant.id, details);
-      }),
-    );
+    const project = await namingOptions(OPTIONS, () => accounts.createProject(tenant.id, details));
     const { id, projectKey } = project;
     return { id, tenantKey: options.tenant, projectKey, ...environmentIds(project) };
   });

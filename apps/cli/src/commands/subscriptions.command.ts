@@ -29,6 +29,7 @@ const OPTIONS = {
   aiCredits: '--credits',
   currency: '--currency',
   trialDays: '--trial-days',
+  provider: '--provider',
 };
 
 const OUTCOMES: Readonly<Record<ChangeOutcome | 'cancelled' | 'kept', string>> = {
@@ -87,27 +88,21 @@ export function addSubscriptionCommands(program: Command, cli: CliContext): void
 }
 
 async function apply(
-  services: OperatorServices,
+  { accounts }: OperatorServices,
   tenantId: number,
   options: SetOptions,
   wanted: WantedSubscription,
 ): Promise<keyof typeof OUTCOMES> {
-  const { StripeSubscriptionsService } = await import('#billing');
   const provider = oneOf(PROVIDERS, '--provider', options.provider);
-  const changes = services.subscriptions;
-  const buyer = buyerOf(options);
-  if (Object.keys(buyer).length > 0) await changes.setBuyer(tenantId, buyer);
-  const isAtStripe = await changes.isPaidElsewhere(tenantId);
-  if (isAtStripe && provider === 'MANUAL') {
-    throw new UsageError('The subscription is paid through Stripe: cancel it there first, with --cancel');
-  }
-  const target = isAtStripe || provider === 'STRIPE' ? services.get(StripeSubscriptionsService) : changes;
-  if (options.cancel !== undefined) {
-    const when = options.cancel === 'now' ? 'at-once' : 'at-period-end';
-    await target.cancel(tenantId, when, options.reason ?? null);
-    return 'cancelled';
-  }
-  return changesTerms(wanted) ? target.set(tenantId, wanted) : 'kept';
+  const outcome = await accounts.changeSubscription(tenantId, {
+    ...wanted,
+    provider,
+    buyer: buyerOf(options),
+  });
+  if (options.cancel === undefined) return outcome;
+  const when = options.cancel === 'now' ? 'at-once' : 'at-period-end';
+  await accounts.cancelSubscription(tenantId, when, options.reason ?? null);
+  return 'cancelled';
 }
 
 function wantedOf(options: SetOptions): WantedSubscription {

@@ -22,7 +22,7 @@ export function addTenantCommands(program: Command, cli: CliContext): void {
     .action(
       printing(
         cli,
-        () => list(cli),
+        () => withServices(cli, ({ accounts }) => accounts.allTenants()),
         (tenants) =>
           table(
             ['ID', 'TENANT', 'NAME', 'PLAN', 'SUBSCRIPTION', 'CREATED'],
@@ -41,24 +41,7 @@ export function addTenantCommands(program: Command, cli: CliContext): void {
 }
 
 function create(cli: CliContext, tenantKey: string, name: string) {
-  return withServices(cli, ({ database, tenants, subscriptions }) =>
-    namingOptions({ tenantKey: '--key', name: '--name' }, () =>
-      database.system(async () => {
-        const tenant = await tenants.create({ tenantKey, name });
-        await subscriptions.startFree(tenant.id);
-        return { id: tenant.id, tenantKey: tenant.tenantKey, name: tenant.name, planTier: 'FREE' };
-      }),
-    ),
+  return withServices(cli, ({ accounts }) =>
+    namingOptions({ tenantKey: '--key', name: '--name' }, () => accounts.createTenant({ tenantKey, name })),
   );
-}
-
-async function list(cli: CliContext) {
-  const { SubscriptionsQuery } = await import('#billing');
-  return withServices(cli, async ({ get, tenants }) => {
-    const subscriptions = await get(SubscriptionsQuery).plansByTenant();
-    return (await tenants.list()).map(({ id, tenantKey, name, createdAt }) => {
-      const { planTier = null, status = null } = subscriptions.get(id) ?? {};
-      return { id, tenantKey, name, planTier, subscriptionStatus: status, createdAt };
-    });
-  });
 }

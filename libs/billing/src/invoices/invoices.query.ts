@@ -75,17 +75,39 @@ export class InvoicesQuery {
 
   /** A tenant's invoices for the operator, newest first. */
   async ofTenant(tenantId: number, status?: InvoiceStatus): Promise<ListedInvoice[]> {
-    const scope = await this.tenants.firstEnvironment(tenantId);
-    const rows = await this.database.system(() => {
-      const ofTenant = this.database
-        .tables<BillingTables>()
-        .selectFrom('billing.invoices')
+    const rows = await this.database.system(() =>
+      this.#ofTenant(tenantId, status)
         .select(SUMMARY)
-        .where('tenantId', '=', tenantId)
         .orderBy('createdAt', 'desc')
-        .orderBy('id', 'desc');
-      return (status === undefined ? ofTenant : ofTenant.where('status', '=', status)).execute();
+        .orderBy('id', 'desc')
+        .execute(),
+    );
+    return this.#listed(tenantId, rows);
+  }
+
+  /** A page of them. */
+  async pageOfTenant(
+    tenantId: number,
+    status: InvoiceStatus | undefined,
+    request: PageRequest,
+  ): Promise<Page<ListedInvoice>> {
+    const page = await this.database.system(() => {
+      const invoices = this.#ofTenant(tenantId, status);
+      return LATEST_FIRST.page(invoices.select(SUMMARY), invoices, request);
     });
+    return { ...page, items: await this.#listed(tenantId, page.items) };
+  }
+
+  #ofTenant(tenantId: number, status: InvoiceStatus | undefined) {
+    const invoices = this.database
+      .tables<BillingTables>()
+      .selectFrom('billing.invoices')
+      .where('tenantId', '=', tenantId);
+    return status === undefined ? invoices : invoices.where('status', '=', status);
+  }
+
+  async #listed(tenantId: number, rows: readonly InvoiceSummary[]): Promise<ListedInvoice[]> {
+    const scope = await this.tenants.firstEnvironment(tenantId);
     return rows.map(({ publicId, ...invoice }) => ({
       ...invoice,
       invoiceUrl: scope === null ? null : this.invoices.urlOf(scope, { publicId, status: invoice.status }),

@@ -117,14 +117,13 @@ export class SubscriptionsQuery {
     });
   }
 
-  /** Plan and status of every subscription by tenant id, for the operator. */
-  plansByTenant(): Promise<
-    ReadonlyMap<number, { readonly planTier: PlanTier; readonly status: SubscriptionStatus }>
-  > {
+  /** Plan and status of subscriptions by tenant id, of these tenants or of all, for the operator. */
+  plansByTenant(
+    tenantIds?: readonly number[],
+  ): Promise<ReadonlyMap<number, { readonly planTier: PlanTier; readonly status: SubscriptionStatus }>> {
     return this.database.system(async () => {
-      const rows = await subscribed(this.database.tables())
-        .select(['s.tenantId', 's.planTier', 's.status'])
-        .execute();
+      const all = subscribed(this.database.tables()).select(['s.tenantId', 's.planTier', 's.status']);
+      const rows = await (tenantIds === undefined ? all : all.where('s.tenantId', 'in', tenantIds)).execute();
       return new Map(rows.map(({ tenantId, ...plan }) => [tenantId, plan]));
     });
   }

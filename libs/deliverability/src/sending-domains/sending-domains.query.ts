@@ -1,7 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { Kysely } from 'kysely';
-import { Clock, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, PreparedQuery, SecretBox } from '#platform';
+import type { AccessTables } from '#access';
+import {
+  Clock,
+  type Environment,
+  NotFoundError,
+  type Page,
+  type PageRequest,
+  type ProjectScope,
+} from '#kernel';
+import { Database, ListOrder, PreparedQuery, SecretBox } from '#platform';
 import type { DeliverabilityTables } from '../deliverability.schema.js';
 import { type DkimAlgorithm, dkimSecret } from '../dkim/dkim-key.js';
 import { dmarcAdvice } from '../dns/dmarc-policy.js';
@@ -86,6 +94,42 @@ const IDENTITY = new PreparedQuery(
       .orderBy('k.id'),
 );
 
+const OPERATED = [
+  'd.id',
+  'd.environmentId',
+  't.tenantKey',
+  'p.projectKey',
+  'e.environment',
+  'd.domainName',
+  'd.status',
+  'd.sendingAllowed',
+  'd.suspensionReason',
+  'd.healthScore',
+  'd.lastCheckedAt',
+  'd.createdAt',
+] as const;
+
+/** A domain in the operator's list. */
+export interface OperatedDomain {
+  readonly id: number;
+  readonly environmentId: number;
+  readonly tenantKey: string;
+  readonly projectKey: string;
+  readonly environment: Environment;
+  readonly domainName: string;
+  readonly status: SendingDomainStatus;
+  readonly sendingAllowed: boolean;
+  readonly suspensionReason: string | null;
+  readonly healthScore: number | null;
+  readonly lastCheckedAt: Date | null;
+  readonly createdAt: Date;
+}
+
+const DOMAINS_NEWEST_FIRST = new ListOrder([
+  ['d.created_at', 'timestamptz'],
+  ['d.id', 'bigint'],
+]);
+
 /** Reads sending domains. */
 @Injectable()
 export class SendingDomainsQuery {
@@ -99,6 +143,20 @@ export class SendingDomainsQuery {
   /** Throws `NotFoundError` when none is set up. */
   async ofScope(scope: ProjectScope): Promise<SendingDomainView> {
     return toView(await this.#load(scope));
+  }
+
+  /** Domains of all environments, newest first, for the operator. */
+  pageOfAll(status: SendingDomainStatus | undefined, request: PageRequest): Promise<Page<OperatedDomain>> {
+    return this.database.system(() => {
+      const all = this.database
+        .tables<AccessTables & DeliverabilityTables>()
+        .selectFrom('deliverability.sending_domains as d')
+        .innerJoin('access.project_environments as e', 'e.id', 'd.environmentId')
+        .innerJoin('access.projects as p', 'p.id', 'e.projectId')
+        .innerJoin('access.tenants as t', 't.id', 'p.tenantId');
+      const domains = status === undefined ? all : all.where('d.status', '=', status);
+      return DOMAINS_NEWEST_FIRST.page(domains.select(OPERATED), domains, request);
+    });
   }
 
   /** The records to publish, and how; throws `NotFoundError` when no domain is set up. */

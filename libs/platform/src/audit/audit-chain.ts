@@ -49,6 +49,9 @@ export function auditView(row: AuditRow) {
   };
 }
 
+/** Ids of all environments that have an audit log; 0 is the installation, with the operator's requests. */
+export const CHAINS = sql`select 0::bigint as id union all select e.id from access.project_environments e order by id`;
+
 const NO_HASH = Buffer.alloc(32);
 
 /** SHA-256 of the row's line without its hash. */
@@ -174,7 +177,10 @@ async function keyNames(
   const ids = [...new Set(waiting.flatMap(({ entry }) => entry.keyId ?? []))];
   if (ids.length === 0) return new Map();
   const { rows } = await sql<{ id: string; name: string }>`
-    select k.id, k.name from access.api_keys k where k.id = any(${ids}::uuid[])`.execute(database.tables());
+    select k.id, k.name from access.api_keys k where k.id = any(${ids}::uuid[])
+    union all select o.id, o.name from access.operator_keys o where o.id = any(${ids}::uuid[])`.execute(
+    database.tables(),
+  );
   return new Map(rows.map(({ id, name }) => [id, redact(name)]));
 }
 
@@ -206,7 +212,7 @@ const WAITING_MS = 15 * 60_000;
 /** Reads all audit logs and computes their chains anew. At most 100 faults are named. */
 export async function checkAuditLogs(database: Database, now: Date): Promise<AuditCheck> {
   const { rows: environments } = await database.system(() =>
-    sql<{ id: number }>`select id from access.project_environments order by id`.execute(database.tables()),
+    sql<{ id: number }>`${CHAINS}`.execute(database.tables()),
   );
   const [faults, heads]: [AuditFault[], AuditHead[]] = [[], []];
   let count = 0;

@@ -6,7 +6,15 @@ import { drainEnvironments } from '../database/environments-due.js';
 import { limitOf, ListOrder, pagesOf, totalOf } from '../database/list-order.js';
 import { drain } from '../jobs/drain.js';
 import { Periodic } from '../jobs/periodic-tasks.js';
-import { AUDIT_COLUMNS, type AuditRow, auditView, chain, chainAll, removeOldest } from './audit-chain.js';
+import {
+  AUDIT_COLUMNS,
+  type AuditRow,
+  auditView,
+  chain,
+  chainAll,
+  CHAINS,
+  removeOldest,
+} from './audit-chain.js';
 import type { AuditOutcome } from '../database/audit-trail.js';
 
 /** Filters of the audit log, which hold together. */
@@ -86,9 +94,7 @@ export class AuditLogService {
     const now = this.clock.now();
     const before = new Date(now.getTime() - KEPT_MS);
     const { rows: environments } = await this.database.system(() =>
-      sql<{ id: number }>`select id from access.project_environments order by id`.execute(
-        this.database.tables(),
-      ),
+      sql<{ id: number }>`${CHAINS}`.execute(this.database.tables()),
     );
     for (const { id } of environments)
       await drain(BATCH, () =>

@@ -79,6 +79,14 @@ export class AuditTrail {
     return this.#current.getStore();
   }
 
+  /** Runs `work` of the operator's call in an environment, whose log tells of it, too, if it changes something. */
+  static inEnvironment<T>(environmentId: number, work: () => Promise<T>): Promise<T> {
+    const call = this.current?.call;
+    if (call === undefined) return work();
+    const actor = { type: 'OPERATOR', keyId: null, address: null } as const;
+    return new AuditTrail({ ...call, environmentId, actor }).run(work);
+  }
+
   /** Runs `work`, and what it begins, under this trail. */
   run<T>(work: () => T): T {
     return AuditTrail.#current.run(this, work);

@@ -1,4 +1,4 @@
-import type { Clock, ProjectScope } from '#kernel';
+import { type Clock, INSTALLATION, type ProjectScope } from '#kernel';
 import type { AskedStatement } from './message.js';
 
 /** Rows that a transaction sees: those of one environment, of all, or none (`unscoped`, before there is a scope). */
@@ -15,8 +15,9 @@ export function settingsOf(sight: Sight, clock?: Clock): Settings {
   const time: Settings = clock === undefined ? {} : { 'mailwright.now': clock.now().toISOString() };
   if (sight === 'system') return { role: 'mailwright_system', ...time };
   const ids = sight === 'unscoped' ? ['', '', ''] : [sight.environmentId, sight.projectId, sight.tenantId];
-  if (!ids.every((id) => id === '' || (Number.isSafeInteger(id) && Number(id) > 0)))
-    throw new Error('The scope is not valid.');
+  const isId = (id: number | string) => id === '' || (Number.isSafeInteger(id) && Number(id) > 0);
+  // The installation's own zeros are no mistake.
+  if (sight !== INSTALLATION && !ids.every(isId)) throw new Error('The scope is not valid.');
   const [environment, project, tenant] = ids;
   return {
     role: 'mailwright_app',

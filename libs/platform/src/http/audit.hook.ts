@@ -7,7 +7,7 @@ import { Database } from '../database/database.js';
 import { describeError } from '../logger.js';
 import { LOGGER } from '../platform.module.js';
 import type { AuthenticatedCaller } from './operation/caller.js';
-import { API_PREFIX, type OperationOptions } from './operation/operation.decorator.js';
+import { type OperationOptions, prefixOf } from './operation/operation.decorator.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -20,9 +20,9 @@ const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 const MINUTE_MS = 60_000;
 const MOST_KEYS = 10_000;
 
-/** True for an operation that changes something. */
-function mutates(method: string, { mutates: declared }: OperationOptions): boolean {
-  return declared !== false && !READING.has(method);
+/** True for an operation that changes something, or shows people's data to the operator. */
+function isAudited(method: string, { mutates, showsPeople }: OperationOptions): boolean {
+  return showsPeople === true || (mutates !== false && !READING.has(method));
 }
 
 /**
@@ -91,7 +91,7 @@ function outcomeOf(reply: FastifyReply): AuditOutcome {
 function trailOf(request: FastifyRequest): AuditTrail | null {
   const { caller, method, routeOptions, id } = request;
   const { operation } = routeOptions.config;
-  if (caller === null || operation === undefined || !mutates(method, operation)) return null;
+  if (caller === null || operation === undefined || !isAudited(method, operation)) return null;
   return new AuditTrail({
     environmentId: caller.scope.environmentId,
     actor: { type: 'KEY', keyId: caller.keyId, address: request.clientAddress },
@@ -110,7 +110,7 @@ function targetOf(
   route: string,
   params: unknown,
 ): { readonly targetType: string; readonly targetId: string | null } {
-  const [collection = '', parameter = ''] = route.slice(API_PREFIX.length + 1).split('/');
+  const [collection = '', parameter = ''] = route.slice(prefixOf(route).length + 1).split('/');
   const value = parameter.startsWith(':')
     ? (params as Readonly<Record<string, unknown>> | undefined)?.[parameter.slice(1)]
     : null;

@@ -15,6 +15,8 @@ export {
   Operation,
   type OperationOptions,
   type OperationResponse,
+  OPERATOR_PREFIX,
+  OperatorController,
 } from './operation/operation.decorator.js';
 export {
   numberedPageQuery,

@@ -20,7 +20,7 @@ import { ignoreUnknownExpectations, refuseWithoutHost } from './http-adapter.js'
 import { LargeTextFilter } from './large-texts.js';
 import { fieldsSelector, takesFields } from './operation/answer-fields.js';
 import { ApiKeyAuthenticator } from './operation/caller.js';
-import { API_PREFIX } from './operation/operation.decorator.js';
+import { API_PREFIX, isForOperator, prefixOf } from './operation/operation.decorator.js';
 import { isPage, linkHeader } from './operation/pagination.js';
 import { ProblemFilter } from './operation/problem.filter.js';
 import { RouteTable } from './operation/route-table.js';
@@ -150,7 +150,9 @@ function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplicat
 
 /** Also where a part of the prefix is percent-encoded. */
 function isOfApi({ url, routeOptions }: FastifyRequest): boolean {
-  return url.startsWith(`${API_PREFIX}/`) || routeOptions.config.operation !== undefined;
+  return (
+    url.startsWith(`${API_PREFIX}/`) || isForOperator(url) || routeOptions.config.operation !== undefined
+  );
 }
 
 function inContext(request: FastifyRequest, done: () => void): void {
@@ -170,7 +172,8 @@ function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplicatio
     if (isNew) void reply.status(201);
     if (response?.isPartial?.(payload) === true) void reply.status(200);
     const location = response?.isNew === undefined || isNew ? response?.location?.(payload) : undefined;
-    if (location !== undefined) void reply.header('location', `${API_PREFIX}/${location}`);
+    if (location !== undefined)
+      void reply.header('location', `${prefixOf(request.routeOptions.url ?? '')}/${location}`);
     const isList = isPage(payload) && operation !== undefined;
     const links = isList ? linkHeader(PUBLIC_URL, request.url, payload.pagination) : '';
     if (links !== '') void reply.header('link', links);

@@ -1,9 +1,19 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ApiScope } from '#kernel';
-import { type ApiKeyAuthenticator, type AuthenticatedCaller, readCredentials } from '../operation/caller.js';
-import { API_PREFIX, OperationMetadata, type OperationOptions } from '../operation/operation.decorator.js';
+import { type ApiScope, OPERATOR_KEY_PREFIX, type OperatorScope } from '#kernel';
+import {
+  type ApiKeyAuthenticator,
+  type AuthenticatedCaller,
+  type Credentials,
+  readCredentials,
+} from '../operation/caller.js';
+import {
+  API_PREFIX,
+  isForOperator,
+  OperationMetadata,
+  type OperationOptions,
+} from '../operation/operation.decorator.js';
 import { CHALLENGE, pathOf } from '../operation/problem.filter.js';
 import { ProblemError } from '../operation/problem.js';
 import type { RouteTable } from '../operation/route-table.js';
@@ -11,7 +21,8 @@ import type { RateLimitGuard } from './rate-limit.guard.js';
 
 /**
  * Authenticates before a byte of the body is read: 401. Guards decide the rest, before a body of more than 1 MB as well; requests to
- * no route, and so to no guard, are refused here. Routes without `@Operation` are open, and the kit allows none below /api/v1.
+ * no route, and so to no guard, are refused here. Routes without `@Operation` are open, and the kit allows none below /api/v1 and
+ * /operator/v1, of which one takes keys of projects alone, the other those of the operator.
  */
 export class AccessHook {
   constructor(
@@ -42,9 +53,13 @@ export class AccessHook {
 
   async #authenticate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const credentials = readCredentials(request.headers);
-    const caller = credentials.kind === 'key' ? await this.authenticator.authenticate(credentials.key) : null;
+    const isOperators = isForOperator(request.routeOptions.url ?? pathOf(request.url));
+    const caller =
+      credentials.kind === 'key' && isOperatorKey(credentials.key) === isOperators
+        ? await this.authenticator.authenticate(credentials.key)
+        : null;
     if (caller?.isAllowedFrom(request.clientAddress) === true) {
-      this.authenticator.used(caller.keyId);
+      this.authenticator.used(caller);
       request.caller = caller;
       return;
     }
@@ -57,10 +72,7 @@ export class AccessHook {
       });
     }
     throw new ProblemError('unauthorized', {
-      detail:
-        credentials.kind === 'contradiction'
-          ? 'X-API-Key and Authorization hold different keys.'
-          : 'Send a valid API key in X-API-Key or as Authorization: Bearer.',
+      detail: unauthorized(credentials, isOperators),
       headers: CHALLENGE,
     });
   }
@@ -68,7 +80,8 @@ export class AccessHook {
   /** Checks a key that is sent to a path without an operation first, as everywhere else. */
   async #lookAtKey(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const hasKey = readCredentials(request.headers).kind !== 'none';
-    if (!hasKey || !pathOf(request.url).startsWith(`${API_PREFIX}/`)) return;
+    const path = pathOf(request.url);
+    if (!hasKey || !(path.startsWith(`${API_PREFIX}/`) || isForOperator(path))) return;
     await this.#authenticate(request, reply);
     await this.rateLimit.checkUnrouted(request, reply);
   }
@@ -83,6 +96,18 @@ export class AccessHook {
     if (request.method !== 'OPTIONS') throw new ProblemError('method-not-allowed', { headers: { allow } });
     await reply.code(204).header('allow', allow).send();
   }
+}
+
+const isOperatorKey = (key: string): boolean => key.startsWith(OPERATOR_KEY_PREFIX);
+
+function unauthorized(credentials: Credentials, isOperators: boolean): string {
+  if (credentials.kind === 'contradiction') return 'X-API-Key and Authorization hold different keys.';
+  const valid = isOperators ? 'a valid operator key' : 'a valid API key';
+  const way = `Send ${valid} in X-API-Key or as Authorization: Bearer.`;
+  if (credentials.kind === 'none' || isOperatorKey(credentials.key) === isOperators) return way;
+  return isOperators
+    ? `This API takes operator keys (${OPERATOR_KEY_PREFIX}…) alone, not API keys of projects. ${way}`
+    : `This API takes API keys of projects alone, not operator keys, which are for /operator/v1. ${way}`;
 }
 
 /** Octets of a body that is read before the guards decide. */
@@ -110,7 +135,10 @@ export function requireScope({ scope }: OperationOptions, { caller }: FastifyReq
 }
 
 /** The same where the request decides which scope it needs. */
-export function requireScopeOf(caller: Pick<AuthenticatedCaller, 'scopes'> | null, scope: ApiScope): void {
+export function requireScopeOf(
+  caller: Pick<AuthenticatedCaller, 'scopes'> | null,
+  scope: ApiScope | OperatorScope,
+): void {
   if (caller?.scopes.has(scope)) return;
   throw new ProblemError('insufficient-scope', {
     detail: `This operation needs the scope ${scope}.`,

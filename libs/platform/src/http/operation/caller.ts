@@ -1,27 +1,28 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { ApiScope, ProjectScope } from '#kernel';
+import type { ApiScope, OperatorScope, ProjectScope } from '#kernel';
 import type { ProblemError } from './problem.js';
 
-/** The owner of a valid API key, and its rights. */
+/** The owner of a valid key, and its rights. */
 export interface AuthenticatedCaller {
   readonly keyId: string;
+  /** INSTALLATION of an operator key. */
   readonly scope: ProjectScope;
-  readonly scopes: ReadonlySet<ApiScope>;
+  readonly scopes: ReadonlySet<ApiScope | OperatorScope>;
   /** Null: the operator's default for all keys. */
   readonly rateLimitPerMinute: number | null;
   /** False of a client's address that the key may not be used from. */
   isAllowedFrom(this: void, address: string): boolean;
 }
 
-/** Knows the API keys. The HTTP kit asks it; the access context answers. */
+/** Knows the API keys and the operator's. The HTTP kit asks it; the access context answers. */
 export abstract class ApiKeyAuthenticator {
   /** Resolves to null for a key that is unknown, revoked or expired: the caller must not learn which. */
   abstract authenticate(key: string): Promise<AuthenticatedCaller | null>;
 
   /** Called for each request that the key was let in with. */
-  abstract used(keyId: string): void;
+  abstract used(caller: Pick<AuthenticatedCaller, 'keyId' | 'scope'>): void;
 }
 
 /** The key that a request carries: none, exactly one, or two that differ. */

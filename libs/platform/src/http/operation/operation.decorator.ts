@@ -13,14 +13,27 @@ import {
 } from '@nestjs/swagger';
 import { z } from 'zod';
 import type { LargeTexts } from '../large-texts.js';
-import type { ApiScope } from '#kernel';
+import type { ApiScope, OperatorScope } from '#kernel';
 
-/** Path of every operation. */
+/** Path of every operation of a project's keys. */
 export const API_PREFIX = '/api/v1';
+/** Path of every operation of the operator's keys. */
+export const OPERATOR_PREFIX = '/operator/v1';
+
+/** True of a path or route of the operator's API. */
+export const isForOperator = (path: string): boolean => path.startsWith(`${OPERATOR_PREFIX}/`);
+
+/** The prefix of an operation's path or route. */
+export const prefixOf = (path: string): string => (isForOperator(path) ? OPERATOR_PREFIX : API_PREFIX);
 
 /** A controller below /api/v1. Each of its routes needs a key and carries `@Operation`; boot fails otherwise. */
 export function ApiController(path: string, options: { readonly tag: string }): ClassDecorator {
   return applyDecorators(Controller(`${API_PREFIX.slice(1)}/${path}`), ApiTags(options.tag));
+}
+
+/** The same below /operator/v1, for keys of the operator. */
+export function OperatorController(path: string, options: { readonly tag: string }): ClassDecorator {
+  return applyDecorators(Controller(`${OPERATOR_PREFIX.slice(1)}/${path}`), ApiTags(options.tag));
 }
 
 /**
@@ -47,7 +60,7 @@ export interface OperationResponse<Schema extends z.ZodType = z.ZodType> {
   /** Bodies other than JSON, e.g. `text/csv; charset=utf-8`. */
   readonly contentType?: string;
   readonly description?: string;
-  /** Path below /api/v1 of what was made, for the `Location` header. */
+  /** Path below the prefix of what was made, for the `Location` header. */
   location?(this: void, made: Answer<Schema>): string;
   /** True of an answer of something new, which has the status 201 then. */
   isNew?(this: void, made: unknown): boolean;
@@ -64,7 +77,7 @@ export interface OperationOptions<Schema extends z.ZodType = z.ZodType> {
   readonly summary: string;
   readonly description?: string;
   /** The scope that a key needs; null: any valid key. */
-  readonly scope: ApiScope | null;
+  readonly scope: ApiScope | OperatorScope | null;
   /** The same schema that `@Query({ schema })` validates with. What it does not name is refused. */
   readonly query?: z.ZodObject;
   /** The same schema that `@Body({ schema })` validates with. Absent: the operation takes no body. */
@@ -78,6 +91,8 @@ export interface OperationOptions<Schema extends z.ZodType = z.ZodType> {
   readonly response: OperationResponse<Schema>;
   /** False for a POST that only reads, such as a preview: the audit log leaves it out. */
   readonly mutates?: false;
+  /** True for a read of the operator's that shows data about people: the audit log has it. */
+  readonly showsPeople?: true;
   /** Properties of the body that list what a bulk request is about: the audit log counts their items. */
   readonly bulk?: readonly string[];
   /** Statuses of problems that do not follow from the operation's shape, such as 409. */

@@ -1,5 +1,5 @@
 import type { RouteOptions } from 'fastify';
-import { API_PREFIX, type OperationOptions } from './operation.decorator.js';
+import { API_PREFIX, isForOperator, OPERATOR_PREFIX, type OperationOptions } from './operation.decorator.js';
 
 interface KnownRoute {
   readonly url: string;
@@ -7,13 +7,17 @@ interface KnownRoute {
   readonly methods: Map<string, OperationOptions | undefined>;
 }
 
+/** The one path of the operator's API without a key. */
+const OPERATOR_DOCUMENT = `${OPERATOR_PREFIX}/openapi.json`;
+
 /** The routes that exist, so that a wrong method can be told from a wrong path. */
 export class RouteTable {
   readonly #routes = new Map<string, KnownRoute>();
 
-  /** Notes a route as it is registered; throws when one below /api/v1 is not an `@Operation`. */
+  /** Notes a route as it is registered; throws when one that needs a key is not an `@Operation`. */
   add({ url, method, config }: Pick<RouteOptions, 'url' | 'method' | 'config'>): void {
-    if (url.startsWith(`${API_PREFIX}/`) && config?.operation === undefined) {
+    const needsKey = url.startsWith(`${API_PREFIX}/`) || (isForOperator(url) && url !== OPERATOR_DOCUMENT);
+    if (needsKey && config?.operation === undefined) {
       throw new Error(`${[method].flat().join(', ')} ${url} has no @Operation.`);
     }
     const route = this.#routes.get(url) ?? { url, form: formOf(url), methods: new Map<string, undefined>() };

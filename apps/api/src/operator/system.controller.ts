@@ -1,0 +1,299 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Body, Controller, Get, Header, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { EnvironmentsQuery, OperatorKeysService } from '#access';
+import { DomainControlService, SENDING_DOMAIN_STATUSES, SendingDomainsQuery } from '#deliverability';
+import { NotFoundError, type ProjectScope } from '#kernel';
+import { OverviewQuery } from '#messaging';
+import { AuditTrail, type Config, CONFIG, describeError, Operations, projectRoot } from '#platform';
+import {
+  type AuthenticatedCaller,
+  Caller,
+  Draining,
+  int64,
+  Operation,
+  OperatorController,
+  pageOf,
+  pageQuery,
+  PLACES,
+  strictBody,
+  timestamp,
+  toPage,
+} from '#platform/http';
+import { sendingDomainView, toSendingDomainView } from '../deliverability/sending-domain.dto.js';
+import { prose } from '../fields.js';
+import { HTML, SCRIPTED_PAGE_POLICY } from '../openapi/page-shell.js';
+import { idParam } from './accounts.dto.js';
+
+const PLACE = { tenantKey: z.string(), projectKey: z.string(), environment: z.enum(['LIVE', 'TEST']) };
+
+const domainListQuery = pageQuery({ status: z.enum(SENDING_DOMAIN_STATUSES).optional() }, [
+  PLACES.time,
+  PLACES.number,
+]);
+const domains = pageOf(
+  z
+    .object({
+      id: int64,
+      environmentId: int64,
+      ...PLACE,
+      domainName: z.string(),
+      status: z.enum(SENDING_DOMAIN_STATUSES),
+      sendingAllowed: z.boolean(),
+      suspensionReason: z.string().nullable(),
+      healthScore: z.int().nullable(),
+      lastCheckedAt: timestamp.nullable(),
+      createdAt: timestamp,
+    })
+    .meta({ id: 'OperatedDomain' }),
+  'OperatedDomainPage',
+);
+const suspendBody = strictBody({
+  reason: prose(500)
+    .refine((text) => text.trim() !== '', 'must not be empty')
+    .meta({ minLength: 1, maxLength: 500, description: 'Shown to the customer.' }),
+}).meta({ id: 'SuspendDomain' });
+
+@OperatorController('sending-domains', { tag: 'Operated domains' })
+export class OperatedDomainsController {
+  constructor(
+    private readonly environments: EnvironmentsQuery,
+    private readonly domains: SendingDomainsQuery,
+    private readonly control: DomainControlService,
+  ) {}
+
+  @Get()
+  @Operation({
+    operationId: 'listOperatedDomains',
+    summary: 'List sending domains of all projects, newest first',
+    scope: 'domains:read',
+    query: domainListQuery,
+    response: { status: 200, schema: domains },
+  })
+  async list(@Query({ schema: domainListQuery }) { status, ...asked }: z.output<typeof domainListQuery>) {
+    return toPage(asked, await this.domains.pageOfAll(status, asked));
+  }
+
+  @Get(':environmentId')
+  @Operation({
+    operationId: 'getOperatedDomain',
+    summary: 'Get the sending domain of an environment, with its DNS records',
+    scope: 'domains:read',
+    response: { status: 200, schema: sendingDomainView },
+  })
+  async get(@Param('environmentId', { schema: idParam }) environmentId: number) {
+    return this.#view(await this.#scope(environmentId));
+  }
+
+  @Post(':environmentId/suspend')
+  @Operation({
+    operationId: 'suspendDomain',
+    summary: 'Stop the mail of a sending domain',
+    description: 'Its owner cannot change or remove it meanwhile.',
+    scope: 'domains:write',
+    body: suspendBody,
+    response: { status: 200, schema: sendingDomainView },
+    problems: [409],
+  })
+  suspend(
+    @Param('environmentId', { schema: idParam }) environmentId: number,
+    @Body({ schema: suspendBody }) { reason }: z.output<typeof suspendBody>,
+  ) {
+    return this.#change(environmentId, (scope) => this.control.suspend(scope, reason.trim()));
+  }
+
+  @Post(':environmentId/resume')
+  @Operation({
+    operationId: 'resumeDomain',
+    summary: 'Resume a suspended sending domain',
+    description: 'Its status then follows from its DNS records.',
+    scope: 'domains:write',
+    response: { status: 200, schema: sendingDomainView },
+    problems: [409],
+  })
+  resume(@Param('environmentId', { schema: idParam }) environmentId: number) {
+    return this.#change(environmentId, (scope) => this.control.resume(scope));
+  }
+
+  async #change(environmentId: number, change: (scope: ProjectScope) => Promise<void>) {
+    const scope = await this.#scope(environmentId);
+    await AuditTrail.inEnvironment(environmentId, () => change(scope));
+    return this.#view(scope);
+  }
+
+  async #scope(environmentId: number): Promise<ProjectScope> {
+    const scope = await this.environments.find(environmentId);
+    if (scope === null) throw new NotFoundError();
+    return scope;
+  }
+
+  async #view(scope: ProjectScope) {
+    return toSendingDomainView(scope, await this.domains.ofScope(scope));
+  }
+}
+
+const OPEN = {
+  due: z.int().meta({ description: 'Mails whose time has come.' }),
+  later: z.int().meta({ description: 'Mails whose time is to come.' }),
+  deferred: z.int().meta({ description: 'Mails that were refused for now and are tried again.' }),
+  inFlight: z.int().meta({ description: 'Mails that a worker has.' }),
+  oldestDueAt: timestamp.nullable().meta({ description: 'Since when the first of them is due.' }),
+};
+const SENT = {
+  sent: z.int().meta({ description: 'Marketing mails of this hour and the one before.' }),
+  bounced: z.int(),
+  complained: z.int(),
+};
+const text = z.string().nullable();
+
+const overviewView = z
+  .object({
+    at: timestamp,
+    isPartial: z
+      .boolean()
+      .meta({ description: 'More mails are open than the 5 000 that are counted of each campaign or kind.' }),
+    checks: z.array(
+      z.object({ name: z.string(), state: z.enum(['ok', 'failed', 'timed out']), reason: text }),
+    ),
+    workerSeenAt: timestamp.nullable().meta({ description: 'Last sign of life of any worker.' }),
+    open: z.object(OPEN),
+    minutes: z
+      .array(z.object({ minute: timestamp, sent: z.int() }))
+      .meta({ description: 'Mails that left in each of the last 15 minutes.' }),
+    deferrals: z
+      .array(
+        z.object({
+          reason: z.string(),
+          mails: z.int(),
+          providers: z.array(z.string()),
+          projects: z.array(z.string()),
+        }),
+      )
+      .meta({ description: 'Why mails were deferred, the most frequent first; without addresses and ids.' }),
+    projects: z.array(z.object({ ...PLACE, ...OPEN, ...SENT, stoppedFor: text })),
+    relays: z.array(
+      z.object({
+        ...PLACE,
+        relayKey: text,
+        name: z.string(),
+        status: z.string(),
+        lastError: text,
+        retryAt: timestamp.nullable(),
+        ...OPEN,
+        sent: SENT.sent,
+      }),
+    ),
+    providers: z.array(z.object({ provider: z.string(), slowUntil: timestamp.nullable(), ...OPEN, ...SENT })),
+    domains: z
+      .array(z.object({ ...PLACE, domainName: z.string(), status: z.string(), reason: text }))
+      .meta({ description: 'Sending domains that are not ACTIVE.' }),
+    lateJobs: z
+      .array(z.object({ name: z.string(), jobs: z.int(), dueSince: timestamp, lastError: text }))
+      .meta({ description: 'Jobs that are due for more than a minute.' }),
+    failedJobs: z
+      .array(z.object({ name: z.string(), jobs: z.int(), lastError: text }))
+      .meta({ description: 'Jobs that failed for good in the last hour.' }),
+  })
+  .meta({ id: 'Overview' });
+
+const EVENT_STREAM = 'text/event-stream';
+const EVERY_MS = 3_000;
+/** A process that is to end waits no longer for its streams. */
+const TICK_MS = 500;
+
+@OperatorController('overview', { tag: 'System' })
+export class OverviewController {
+  constructor(
+    private readonly overview: OverviewQuery,
+    private readonly operations: Operations,
+    private readonly keys: OperatorKeysService,
+    private readonly draining: Draining,
+  ) {}
+
+  @Get()
+  @Operation({
+    operationId: 'getOverview',
+    summary: 'Get the state of the installation at a glance',
+    description:
+      'Mail that is due, sent and deferred, by project, relay and mailbox provider; domains, jobs and checks.',
+    scope: 'system:read',
+    response: { status: 200, schema: overviewView },
+  })
+  get() {
+    return this.#read();
+  }
+
+  @Get('stream')
+  @Operation({
+    operationId: 'streamOverview',
+    summary: 'Follow the state of the installation',
+    description:
+      'Server-sent events `overview` every three seconds, with the JSON of `GET /overview`; `failed` with a `detail` while it cannot be read. ' +
+      'It ends when the key does, and with the process: connect again.',
+    scope: 'system:read',
+    response: { status: 200, contentType: EVENT_STREAM },
+  })
+  stream(@Caller() { keyId }: AuthenticatedCaller, @Res({ passthrough: true }) reply: FastifyReply) {
+    reply.type(EVENT_STREAM).header('x-accel-buffering', 'no');
+    return Readable.from(this.#events(keyId), { objectMode: false });
+  }
+
+  async #read() {
+    const [overview, { checks, reasons = {} }] = await Promise.all([
+      this.overview.latest(),
+      this.operations.readiness(),
+    ]);
+    const named = Object.entries(checks).map(([name, state]) => ({
+      name,
+      state,
+      reason: reasons[name] ?? null,
+    }));
+    return { ...overview, checks: named };
+  }
+
+  async *#events(keyId: string): AsyncGenerator<string> {
+    while (!this.draining.isOn) {
+      try {
+        if (!(await this.keys.isUsable(keyId))) return;
+        yield `event: overview\ndata: ${JSON.stringify(await this.#read())}\n\n`;
+      } catch (error) {
+        yield `event: failed\ndata: ${JSON.stringify({ detail: describeError(error) })}\n\n`;
+      }
+      for (let waited = 0; waited < EVERY_MS && !this.draining.isOn; waited += TICK_MS) await delay(TICK_MS);
+    }
+  }
+}
+
+/** The operator's page: on OPERATIONS_PORT, or, outside of production, on PORT where there is none. */
+@Controller('operator')
+@ApiExcludeController()
+export class OperatorPageController {
+  constructor(
+    @Inject(CONFIG) private readonly config: Pick<Config, 'OPERATIONS_PORT' | 'PORT' | 'NODE_ENV'>,
+  ) {}
+
+  @Get()
+  @Header('content-type', HTML)
+  @Header('content-security-policy', SCRIPTED_PAGE_POLICY)
+  page(@Req() request: FastifyRequest): string {
+    return this.#file(request, 'operator.html');
+  }
+
+  @Get('operator.js')
+  @Header('content-type', 'text/javascript; charset=utf-8')
+  script(@Req() request: FastifyRequest): string {
+    return this.#file(request, 'operator.js');
+  }
+
+  #file({ socket }: FastifyRequest, name: string): string {
+    const { OPERATIONS_PORT, PORT, NODE_ENV } = this.config;
+    const isHere = OPERATIONS_PORT === undefined ? NODE_ENV !== 'production' : socket.localPort !== PORT;
+    if (!isHere) throw new NotFoundError();
+    return readFileSync(join(projectRoot(), 'assets', name), 'utf8');
+  }
+}

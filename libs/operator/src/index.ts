@@ -1,0 +1,6 @@
+export {
+  AccountsModule,
+  AccountsService,
+  type SubscriptionChange,
+  type TenantAccount,
+} from './accounts.service.js';
