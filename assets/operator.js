@@ -12,7 +12,7 @@ $('enter').addEventListener('submit', (event) => {
   $('key').value = '';
   run?.abort();
   run = new AbortController();
-  follow(key, run.signal);
+  void follow(key, run.signal);
 });
 $('leave').addEventListener('click', () => leave('Not connected'));
 
@@ -142,7 +142,7 @@ function show(view) {
   const faults = faultsOf(view);
   const [tone, verdict] = verdictOf(view, faults);
   document.title = `${verdict} – Mailwright`;
-  const more = view.isPartial ? '+' : '';
+  const atLeast = (mails) => `${n(mails)}${view.isPartial && mails > 0 ? '+' : ''}`;
   const perMinute = Math.round(sum(view.minutes.slice(-6, -1), (minute) => minute.sent) / 5);
   const { open } = view;
   const scrolled = [...document.querySelectorAll('.scroll')].map((box) => box.scrollLeft);
@@ -159,12 +159,12 @@ function show(view) {
       'div',
       { class: 'figures' },
       figure('Sent a minute', n(perMinute), 'over the last 5'),
-      figure('Due', `${n(open.due)}${more}`, open.oldestDueAt === null ? '' : `since ${span(new Date(view.at) - new Date(open.oldestDueAt))}`),
-      figure('Deferred', `${n(open.deferred)}${more}`, 'refused for now'),
+      figure('Due', atLeast(open.due), open.oldestDueAt === null ? '' : `since ${span(new Date(view.at) - new Date(open.oldestDueAt))}`),
+      figure('Deferred', atLeast(open.deferred), 'refused for now'),
       figure('In flight', n(open.inFlight), 'workers have them'),
-      figure('Later', `${n(open.later)}${more}`, 'not due yet'),
+      figure('Later', atLeast(open.later), 'not due yet'),
     ),
-    el('p', { class: 'note' }, view.isPartial ? 'Of each campaign and kind of mail at most 5 000 are counted: + is that, or more.' : ''),
+    el('p', { class: 'note' }, view.isPartial ? 'Of each campaign and kind of mail at most 5,000 are counted: there are more where a + is.' : ''),
     el('section', {}, el('h2', {}, 'Sent, minute by minute'), chart(view.minutes)),
     el(
       'section',

@@ -34,11 +34,15 @@ describe('The operator’s API', () => {
   });
   afterAll(() => system?.stop());
 
-  const variables = () => system.variables as Readonly<Record<string, string>>;
+  const variables = () => system.variables;
   const makeKey = async (scopes: string, ...more: readonly string[]) =>
     (await runCliForJson(variables(), [
       'operator-key:create',
-      ...['--name', `Ops ${scopes.slice(0, 40)}`, '--scopes', scopes, ...more],
+      '--name',
+      `Ops ${scopes.slice(0, 40)}`,
+      '--scopes',
+      scopes,
+      ...more,
     ])) as unknown as Made;
   const client = async (scopes: string, ...more: readonly string[]) =>
     new ApiClient(system.baseUrl, (await makeKey(scopes, ...more)).key, '/operator/v1');

@@ -100,7 +100,7 @@ export class OperatorKeysService {
       const revoked = isUuid(id)
         ? await this.#keys
             .updateTable('access.operator_keys')
-            .set(({ fn, val }) => ({ revokedAt: fn.coalesce('revokedAt', val(now)) }))
+            .set((key) => ({ revokedAt: key.fn.coalesce('revokedAt', key.val(now)) }))
             .where('id', '=', id)
             .returning(['keyHash', 'revokedAt'])
             .executeTakeFirst()

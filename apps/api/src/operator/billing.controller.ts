@@ -99,7 +99,7 @@ const invoiceListQuery = pageQuery({ status: z.enum(INVOICE_STATUSES).optional()
   PLACES.time,
   PLACES.number,
 ]);
-const invoices = pageOf(
+const invoicePage = pageOf(
   z
     .object({
       id: int64,
@@ -211,7 +211,7 @@ export class TenantBillingController {
     description: 'The pages of invoices name the buyer: the audit log has this read.',
     scope: 'billing:read',
     query: invoiceListQuery,
-    response: { status: 200, schema: invoices },
+    response: { status: 200, schema: invoicePage },
     showsPeople: true,
   })
   async list(

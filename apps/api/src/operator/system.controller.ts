@@ -36,7 +36,7 @@ const domainListQuery = pageQuery({ status: z.enum(SENDING_DOMAIN_STATUSES).opti
   PLACES.time,
   PLACES.number,
 ]);
-const domains = pageOf(
+const domainPage = pageOf(
   z
     .object({
       id: int64,
@@ -73,7 +73,7 @@ export class OperatedDomainsController {
     summary: 'List sending domains of all projects, newest first',
     scope: 'domains:read',
     query: domainListQuery,
-    response: { status: 200, schema: domains },
+    response: { status: 200, schema: domainPage },
   })
   async list(@Query({ schema: domainListQuery }) { status, ...asked }: z.output<typeof domainListQuery>) {
     return toPage(asked, await this.domains.pageOfAll(status, asked));
