@@ -117,7 +117,10 @@ function faultsOf(view) {
     faults.push(['warn', `Mail is due since ${span(since(oldestDueAt))}.`]);
   for (const { name, status, lastError, tenantKey, projectKey } of view.relays)
     if (status === 'FAILING')
-      faults.push(['bad', `Relay ${name} of ${tenantKey}/${projectKey} fails${lastError === null ? '.' : `: ${lastError}`}`]);
+      faults.push([
+        'bad',
+        `Relay ${name} of ${tenantKey}/${projectKey} fails${lastError === null ? '.' : `: ${lastError}`}`,
+      ]);
   for (const { tenantKey, projectKey, stoppedFor } of view.projects)
     if (stoppedFor !== null) faults.push(['warn', `${tenantKey}/${projectKey} is stopped: ${stoppedFor}`]);
   if (view.lateJobs.length > 0)
@@ -130,7 +133,8 @@ function faultsOf(view) {
 function verdictOf(view, faults) {
   const sent = sum(view.minutes.slice(-5), (minute) => minute.sent);
   const waits = view.open.due + view.open.deferred + view.open.inFlight;
-  if (faults[0]?.[0] === 'bad') return ['bad', sent > 0 ? 'Mail flows, and something is broken' : 'Something is broken'];
+  if (faults[0]?.[0] === 'bad')
+    return ['bad', sent > 0 ? 'Mail flows, and something is broken' : 'Something is broken'];
   if (sent > 0) return [faults.length > 0 ? 'warn' : 'good', 'Mail is flowing'];
   if (view.open.due > 0) return ['bad', 'Mail is due, and none has left for 5 minutes'];
   if (waits > 0) return ['warn', 'All mail that is open is deferred'];
@@ -159,12 +163,22 @@ function show(view) {
       'div',
       { class: 'figures' },
       figure('Sent a minute', n(perMinute), 'over the last 5'),
-      figure('Due', atLeast(open.due), open.oldestDueAt === null ? '' : `since ${span(new Date(view.at) - new Date(open.oldestDueAt))}`),
+      figure(
+        'Due',
+        atLeast(open.due),
+        open.oldestDueAt === null ? '' : `since ${span(new Date(view.at) - new Date(open.oldestDueAt))}`,
+      ),
       figure('Deferred', atLeast(open.deferred), 'refused for now'),
       figure('In flight', n(open.inFlight), 'workers have them'),
       figure('Later', atLeast(open.later), 'not due yet'),
     ),
-    el('p', { class: 'note' }, view.isPartial ? 'Of each campaign and kind of mail at most 5,000 are counted: there are more where a + is.' : ''),
+    el(
+      'p',
+      { class: 'note' },
+      view.isPartial
+        ? 'Of each campaign and kind of mail at most 5,000 are counted: there are more where a + is.'
+        : '',
+    ),
     el('section', {}, el('h2', {}, 'Sent, minute by minute'), chart(view.minutes)),
     el(
       'section',
@@ -209,7 +223,10 @@ function show(view) {
         ['Provider', (one) => one.provider, 'head'],
         ...OPEN,
         ...SENT,
-        ['Slowed', (one) => (one.slowUntil === null ? '' : toned(`until ${clock(one.slowUntil)} UTC`, 'warn'))],
+        [
+          'Slowed',
+          (one) => (one.slowUntil === null ? '' : toned(`until ${clock(one.slowUntil)} UTC`, 'warn')),
+        ],
       ]),
     ),
     el(
@@ -222,7 +239,14 @@ function show(view) {
         table('All domains are active.', view.domains, [
           ['Domain', (one) => one.domainName, 'head'],
           ['Project', project],
-          ['State', (one) => toned(one.status.toLowerCase().replaceAll('_', ' '), one.status === 'PENDING_VERIFICATION' ? 'warn' : 'bad')],
+          [
+            'State',
+            (one) =>
+              toned(
+                one.status.toLowerCase().replaceAll('_', ' '),
+                one.status === 'PENDING_VERIFICATION' ? 'warn' : 'bad',
+              ),
+          ],
           ['Reason', (one) => one.reason ?? ''],
         ]),
       ),
@@ -260,11 +284,11 @@ function show(view) {
     ),
   );
   $('overview').hidden = false;
-  for (const [index, box] of document.querySelectorAll('.scroll').entries()) box.scrollLeft = scrolled[index] ?? 0;
+  for (const [index, box] of document.querySelectorAll('.scroll').entries())
+    box.scrollLeft = scrolled[index] ?? 0;
 }
 
-const project = (one) =>
-  `${one.tenantKey}/${one.projectKey}${one.environment === 'TEST' ? ' (test)' : ''}`;
+const project = (one) => `${one.tenantKey}/${one.projectKey}${one.environment === 'TEST' ? ' (test)' : ''}`;
 const toned = (words, tone) => el('span', { class: tone }, words);
 const OPEN = [
   ['Due', (one) => n(one.due), 'n'],
@@ -279,7 +303,11 @@ const SENT = [
 ];
 
 function figure(name, value, note) {
-  return el('section', {}, el('dl', {}, el('dt', {}, name), el('dd', {}, value), el('dd', { class: 'note' }, note)));
+  return el(
+    'section',
+    {},
+    el('dl', {}, el('dt', {}, name), el('dd', {}, value), el('dd', { class: 'note' }, note)),
+  );
 }
 
 /** Bars, whose numbers are in words for who does not see them. */
@@ -294,19 +322,34 @@ function chart(minutes) {
     'div',
     {},
     el('div', { class: 'chart', role: 'img', 'aria-label': words }, ...bars),
-    el('span', { class: 'note' }, `${clock(first)} to ${clock(minutes.at(-1).minute)} UTC, at most ${n(most)} a minute`),
+    el(
+      'span',
+      { class: 'note' },
+      `${clock(first)} to ${clock(minutes.at(-1).minute)} UTC, at most ${n(most)} a minute`,
+    ),
   );
 }
 
 /** Rows by columns of [heading, value, kind], or words where there are none. */
 function table(none, rows, columns) {
   if (rows.length === 0) return el('p', { class: 'none' }, none);
-  const cell = (row) => ([, of, kind]) =>
-    kind === 'head' ? el('th', { scope: 'row' }, of(row)) : el('td', kind === undefined ? {} : { class: kind }, of(row));
-  const heads = columns.map(([name, , kind]) => el('th', { scope: 'col', ...(kind === 'n' && { class: 'n' }) }, name));
+  const cell =
+    (row) =>
+    ([, of, kind]) =>
+      kind === 'head'
+        ? el('th', { scope: 'row' }, of(row))
+        : el('td', kind === undefined ? {} : { class: kind }, of(row));
+  const heads = columns.map(([name, , kind]) =>
+    el('th', { scope: 'col', ...(kind === 'n' && { class: 'n' }) }, name),
+  );
   return el(
     'div',
     { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': columns[0][0] },
-    el('table', {}, el('thead', {}, el('tr', {}, ...heads)), el('tbody', {}, ...rows.map((row) => el('tr', {}, ...columns.map(cell(row)))))),
+    el(
+      'table',
+      {},
+      el('thead', {}, el('tr', {}, ...heads)),
+      el('tbody', {}, ...rows.map((row) => el('tr', {}, ...columns.map(cell(row))))),
+    ),
   );
 }

@@ -133,6 +133,8 @@ export class KeyAuthenticator
   #uses: Uses = new Map();
   #writtenAt = Number.NEGATIVE_INFINITY;
   #writing: NodeJS.Timeout | undefined;
+  /** The last write that was begun. */
+  #written: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly database: Database,
@@ -154,6 +156,7 @@ export class KeyAuthenticator
 
   /** Runs when no request does any more. */
   async onApplicationShutdown(): Promise<void> {
+    await this.#written;
     await this.#writeUses();
   }
 
@@ -173,7 +176,7 @@ export class KeyAuthenticator
     const now = this.clock.now();
     this.#uses.set(keyId, { at: now, isOperators: scope === INSTALLATION });
     const sinceMs = now.getTime() - this.#writtenAt;
-    if (sinceMs < 0 || sinceMs >= USES_EVERY_MS) void this.#writeUses();
+    if (sinceMs < 0 || sinceMs >= USES_EVERY_MS) this.#written = this.#writeUses();
     else this.#writeIn(USES_EVERY_MS - sinceMs);
   }
 
