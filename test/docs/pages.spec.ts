@@ -2,11 +2,14 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
+import { openApiDocument } from '#testing/openapi-validation';
 import { type SharedSystem, sharedSystem } from '#testing/system';
 
 const ROOT = projectRoot();
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
-const FILES = globSync('docs/{,relays/}*.md', { cwd: ROOT });
+const FILES = globSync('docs/{,relays/,guides/}*.md', { cwd: ROOT });
+/** Characters of a page of the documentation or the reference, uncompressed. */
+const LARGEST_PAGE = 500_000;
 const NAMES = [...FILES.map((file) => file.replace(/^docs\/|\.md$/g, '')), 'sdk'].sort();
 
 describe('the documentation as the api shows it', () => {
@@ -15,7 +18,10 @@ describe('the documentation as the api shows it', () => {
 
   beforeAll(async () => {
     system = await sharedSystem();
-    for (const path of ['/docs', '/docs/reference', ...NAMES.map((name) => `/docs/${name}`)]) {
+    const document = await openApiDocument(system.baseUrl);
+    const areas = [...(document.tags ?? []).map(({ name }) => name), 'Events'];
+    const reference = areas.map((name) => `/docs/reference/${name.toLowerCase().replaceAll(' ', '-')}`);
+    for (const path of ['/docs', '/docs/reference', ...reference, ...NAMES.map((name) => `/docs/${name}`)]) {
       const answer = await get(path);
       expect([path, answer.status, answer.headers.get('content-type')]).toEqual([
         path,
@@ -41,13 +47,12 @@ describe('the documentation as the api shows it', () => {
     for (const [path, page] of pages) {
       // Code is shown, not loaded.
       const outsideCode = page.replaceAll(/<code[^>]*>.*?<\/code>/gs, '');
-      const loaded = [...outsideCode.matchAll(/<link rel="stylesheet|src="([^"]*)|@import|url\(/g)].map(
+      const loaded = [...outsideCode.matchAll(/(?:rel="stylesheet" href|src)="([^"]*)|@import|url\(/g)].map(
         ([all, source]) => source ?? all,
       );
-      expect([
-        path,
-        loaded.filter((source) => !/^\/docs\/(?:[\w/-]+\.js|images\/[\w-]+\.(?:svg|png))$/.test(source)),
-      ]).toEqual([path, []]);
+      const ours = /^\/docs\/(?:docs\.(?:js|css)\?[\w-]+|images\/[\w-]+\.(?:svg|png))$/;
+      expect([path, loaded.filter((source) => !ours.test(source))]).toEqual([path, []]);
+      expect([path, page.length < LARGEST_PAGE]).toEqual([path, true]);
       expect(page).toContain('name="viewport"');
       expect([path, [...page.matchAll(/<h1/g)].length]).toEqual([path, 1]);
     }
@@ -61,9 +66,13 @@ describe('the documentation as the api shows it', () => {
         ["default-src 'none'", "script-src 'self'"],
       ]);
     }
-    const script = await get('/docs/docs.js');
-    expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
-    expect(await script.text()).toBe(read('assets/docs.js'));
+    for (const [name, type] of [
+      ['docs.js', 'text/javascript; charset=utf-8'],
+      ['docs.css', 'text/css; charset=utf-8'],
+    ] as const) {
+      const asset = await get(`/docs/${name}`);
+      expect([asset.headers.get('content-type'), await asset.text()]).toEqual([type, read(`assets/${name}`)]);
+    }
   });
 
   const found = async (query: string) => {
@@ -77,16 +86,37 @@ describe('the documentation as the api shows it', () => {
     expect((await found('rate limit'))[0]).toBe('/docs/api#rate-limit');
     expect(await found('the limit of a rate')).toEqual(await found('limit rate'));
     expect(await found('PAGE_LIMIT_PER_MIN')).toContain('/docs/configuration#page_limit_per_minute');
-    expect(await found('erase a subscriber')).toContain(
-      '/docs/reference#tag/subscribers/DELETE/api/v1/subscribers/{email}',
-    );
-    for (const href of (await found('campaign')).filter((address) => !address.includes('/reference#'))) {
+    expect(await found('erase a subscriber')).toContain('/docs/reference/subscribers#eraseSubscriber');
+    for (const href of await found('campaign')) {
       const [page = '', anchor] = href.split('#');
       expect([href, pages.get(page)?.includes(anchor === undefined ? '<h1' : `id="${anchor}"`)]).toEqual([
         href,
         true,
       ]);
     }
+  });
+
+  it.each([
+    ['createSubscriber', '/docs/reference/subscribers#createSubscriber'],
+    ['creat subscribr', '/docs/reference/subscribers#createSubscriber'],
+    ['scheduledAtLocal', '/docs/reference/campaigns#createCampaign'],
+    ['SMTP_URL', '/docs/configuration#SMTP_URL'],
+    ['email.bounced', '/docs/reference/events#email.bounced'],
+    ['GDPR', '/docs/privacy#the-gdpr-right-by-right'],
+    ['double opt-in', '/docs/privacy#double-opt-in'],
+    ['dubble opt-in', '/docs/privacy#double-opt-in'],
+  ])('finds %s', async (query, expected) => {
+    expect((await found(query)).slice(0, 6)).toContain(expected);
+  });
+
+  it('answers in JSON while somebody types', async () => {
+    const answer = await fetch(`${system.baseUrl}/docs/search?q=rate%20lim`, {
+      headers: { accept: 'application/json' },
+    });
+    expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+    const findings = (await answer.json()) as { address: string; heading: string; excerpt: string[] }[];
+    expect(findings[0]).toMatchObject({ address: '/docs/api#rate-limit', heading: 'Rate limit' });
+    expect(findings.length).toBeLessThanOrEqual(8);
   });
 
   it.each(['', 'xyzzyx', '<script>alert(1)</script>', '('])('finds nothing for %j', async (query) => {
@@ -106,7 +136,7 @@ describe('the documentation as the api shows it', () => {
         const [target = '', anchor] = href.split('#');
         const there = pages.get(target === '' ? path : target);
         const isFile =
-          /^\/(?:openapi\.json|llms\.txt|problems\/[a-z-]+|docs\/(?:search|images\/.+|[a-z/-]+\.(?:md|yml|json)))$/.test(
+          /^\/(?:openapi\.json|llms\.txt|favicon\.ico|problems\/[a-z-]+|docs\/(?:search|docs\.css\?.+|images\/.+|[a-z/-]+\.(?:md|yml|json)))$/.test(
             target,
           );
         if (there === undefined && !isFile) faults.push(`${path}: ${href}`);

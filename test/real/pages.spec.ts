@@ -243,6 +243,38 @@ describeWith(['chromium'], 'what readers see in a browser', () => {
     pictures.close();
   });
 
+  it.each([
+    '/docs',
+    '/docs/quickstart',
+    '/docs/configuration',
+    '/docs/guides/newsletter',
+    '/docs/search?q=bounce',
+    '/docs/reference',
+    '/docs/reference/campaigns',
+    '/docs/reference/events',
+    '/problems/not-found',
+    '/docs/nope',
+  ])('read the documentation: %s', async (path) => {
+    const loaded = path === '/docs/nope' ? 404 : 200;
+    await browser.open(`${system.baseUrl}${path}`);
+    expect((await fetch(`${system.baseUrl}${path}`)).status).toBe(loaded);
+    await look({ locale: 'en' }, path);
+  });
+
+  it('find something in the documentation while they type', async () => {
+    await browser.open(`${system.baseUrl}/docs/quickstart`);
+    await browser.run(`(() => {
+      const field = document.querySelector('form.search input');
+      field.focus();
+      field.value = 'sugn up';
+      field.dispatchEvent(new Event('input'));
+    })()`);
+    await eventually('there are findings', async () =>
+      browser.run(`document.querySelector('.findings a') !== null`),
+    );
+    await look({ locale: 'en' }, 'findings');
+  });
+
   it('read an invoice', async () => {
     const { tenant } = await names();
     await runCliForJson(system.variables, ['subscription:set', '--tenant', tenant, '--plan', 'standard']);

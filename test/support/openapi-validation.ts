@@ -34,6 +34,7 @@ interface Compiler {
 
 export interface OpenApiDocument {
   readonly openapi: string;
+  readonly tags?: readonly { readonly name: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components?: {
     readonly responses?: Readonly<Record<string, ResponseObject>>;

@@ -23,10 +23,11 @@ import {
 } from '#platform';
 import { createHttpAdapter, useHttpKit } from '#platform/http';
 import { ApiModule } from './api.module.js';
+import { showNowhere } from './docs/docs.controller.js';
 import { ApiDocument } from './openapi/api-document.js';
 import { registerFormParsers } from './public-pages/form-body.js';
 import { answerTrackedRequests } from './public-pages/tracking.controller.js';
-import { keepCustomerHostsApart } from './public-pages/customer-hosts.service.js';
+import { CustomerHostsService, keepCustomerHostsApart } from './public-pages/customer-hosts.service.js';
 
 /** A configuration with a real port, reserved until it is released. */
 interface HeldPort {
@@ -74,6 +75,8 @@ async function createApi(config: Config, options: ApiOptions = {}): Promise<Nest
   useHttpKit(app);
   registerFormParsers(app.getHttpAdapter().getInstance());
   answerTrackedRequests(app);
+  const hosts = app.get(CustomerHostsService);
+  showNowhere(app.getHttpAdapter().getInstance(), ({ headers }) => hosts.atHand(headers.host) === null);
   app.get(ApiDocument).describe(app);
   return app;
 }

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { projectRoot } from '#platform';
-import { html, Html } from '../html.js';
-import { pageShell } from '../openapi/page-shell.js';
+import { html, type Html } from '../html.js';
+import { AUDIENCE_EXAMPLES } from '../openapi/examples/audience.js';
+import { curlSample } from '../openapi/request-samples.js';
+import { docsFrame, type NavigationGroup, navigationOf } from './docs-frame.js';
 import type { Finding } from './docs-search.js';
-import { type Heading, type LinkTarget, plainText, renderMarkdown } from './markdown.js';
+import { areAlternatives, codeBlock } from './highlight.js';
+import { type CodeRenderer, type Heading, type LinkTarget, plainText, renderMarkdown } from './markdown.js';
 
 interface DocsEntry {
   /** Path below /docs: `quickstart`, `relays/ses`. */
@@ -50,106 +50,151 @@ function readSection(text: string): DocsSection {
   return { title, entries };
 }
 
-/** The navigation beside the text, or below it on a phone; on top of the style that all pages about the API share. */
-const DOCS_STYLE = new Html([readFileSync(join(projectRoot(), 'assets/docs.css'), 'utf8')], []);
-
 /** Pages with fewer headings need no table of contents. */
-const SECTIONS_FOR_OUTLINE = 3;
+const SECTIONS_FOR_OUTLINE = 2;
 const TITLE = /^# (.+)$/m;
+/** Fields of the request that the start page shows. */
+const FIRST_FIELDS = ['email', 'firstName', 'topicKeys', 'consent', 'source', 'consentText'];
 
-/** /docs: a list of all pages. */
+/** /docs: what it is, the first request, and all pages by task. */
 export function startPage({ title, summary, sections }: DocsContents): string {
-  const body = html`<div class="docs">
-    <main>
-      <h1>${title} documentation</h1>
-      <p>${summary}</p>
-      <div id="pages">
-        ${sections.map(
-          (section) =>
-            html`<h2>${section.title}</h2>
-              <ul class="cards" role="list">
-                ${section.entries.map(
-                  (entry) =>
-                    html`<li>
-                      <a href="/docs/${entry.name}">${entry.title}</a>
-                      <p>${entry.summary}</p>
-                    </li>`,
-                )}
-              </ul>`,
-        )}
+  const { body: signUp } = AUDIENCE_EXAMPLES['createSubscriber'] ?? {};
+  const shown = JSON.parse(JSON.stringify(signUp, FIRST_FIELDS)) as unknown;
+  const request = curlSample({ method: 'post', path: '/api/v1/subscribers', body: shown });
+  const body = html`<main id="content" class="start">
+    <div class="hero">
+      <div>
+        <p class="eyebrow">Documentation</p>
+        <h1>${title}: email marketing as an API</h1>
+        <p class="lead">${summary.replace(/^[^:]+: (.)/, (_, first: string) => first.toUpperCase())}</p>
+        <p>
+          <a class="button" href="/docs/quickstart">Quickstart</a>
+          <a class="button plain" href="/docs/reference">API reference</a>
+        </p>
       </div>
-      <p class="quiet">
-        For language models: <a href="/llms.txt">llms.txt</a>. For programs:
-        <a href="/openapi.json">openapi.json</a>.
-      </p>
-    </main>
-  </div>`;
-  return pageShell(`${title} documentation`, body, DOCS_STYLE);
+      ${codeBlock(request, 'bash', 'Somebody signs up')}
+    </div>
+    ${sections.map(
+      (section) =>
+        html`<section class="task">
+          <h2>${section.title}</h2>
+          <ul role="list">
+            ${section.entries.map(
+              (entry) =>
+                html`<li>
+                  <a href="/docs/${entry.name}">${entry.title}</a>
+                  <p>${entry.summary}</p>
+                </li>`,
+            )}
+          </ul>
+        </section>`,
+    )}
+    ${footer()}
+  </main>`;
+  return docsFrame({ title: `${title} documentation`, description: summary, body });
 }
 
 /** One page of the documentation with the navigation. */
 export function docsPage(entry: DocsEntry, markdown: string, contents: DocsContents): string {
   const title = TITLE.exec(markdown)?.[1] ?? entry.title;
-  const { html: text, headings } = renderMarkdown(markdown.replace(TITLE, ''), linksWithin(entry, contents));
-  const body = html`<div class="docs beside">
-    <main>
+  const { html: text, headings } = renderMarkdown(markdown.replace(TITLE, ''), linksWithin(entry, contents), {
+    code: codeInTabs,
+  });
+  const section = contents.sections.find(({ entries }) => entries.includes(entry));
+  const body = html`<main id="content">
+    ${outline(headings)}
+    <article>
+      <p class="eyebrow">${section?.title ?? null}</p>
       <h1>${plainText(title)}</h1>
-      ${outline(headings)} ${text}
-      <p class="quiet"><a href="/docs/${entry.name}.md">This page as Markdown</a></p>
-    </main>
-    ${navigation(entry, contents)}
-  </div>`;
-  return pageShell(`${entry.title} – ${contents.title}`, body, DOCS_STYLE);
+      <p class="lead">${entry.summary}.</p>
+      ${text}
+    </article>
+    ${neighbours(entry, contents)} ${footer(html`<a href="/docs/${entry.name}.md">This page as Markdown</a>`)}
+  </main>`;
+  const navigation = navigationOf(groupsOf(contents), `/docs/${entry.name}`);
+  return docsFrame({
+    title: `${entry.title} – ${contents.title}`,
+    description: entry.summary,
+    navigation,
+    body,
+  });
 }
+
+/** Blocks of code in their colours; what does the same in different languages is shown one at a time. */
+export const codeInTabs: CodeRenderer = (blocks) => {
+  const shown = blocks.map(({ text, language }) => codeBlock(text, language));
+  const inTabs = areAlternatives(blocks.map(({ language }) => language));
+  return inTabs ? html`<div class="tabs">${shown}</div>` : html`${shown}`;
+};
 
 /** /docs/search: the passages that contain the words of `query`. */
 export function searchPage(query: string, findings: readonly Finding[], contents: DocsContents): string {
   const count = findings.length === 0 ? 'Nothing was found' : `${findings.length} found`;
-  const body = html`<div class="docs beside">
-    <main>
+  const body = html`<main id="content">
+    <article>
       <h1>Search</h1>
-      <p class="quiet">${count} for “${query}”.</p>
-      <ul class="found">
+      <p class="lead">
+        ${query === '' ? 'Type what you look for into the field above.' : `${count} for “${query}”.`}
+      </p>
+      <ul class="found" role="list">
         ${findings.map(
           ({ address, page, heading, excerpt }) =>
             html`<li>
               <a href="${address}">${heading}</a>
-              ${heading === page ? null : html`<span class="quiet">${page}</span>`}
+              ${heading === page ? null : html`<span>${page}</span>`}
               <p>${excerpt.map((piece, index) => (index === 1 ? html`<mark>${piece}</mark>` : piece))}</p>
             </li>`,
         )}
       </ul>
-    </main>
-    ${navigation(null, contents)}
-  </div>`;
-  return pageShell(`${query} – ${contents.title}`, body, DOCS_STYLE);
+    </article>
+  </main>`;
+  const navigation = navigationOf(groupsOf(contents), null);
+  return docsFrame({ title: `${query} – ${contents.title}`, navigation, body });
 }
 
-function navigation(current: DocsEntry | null, { sections }: DocsContents): Html {
-  const item = (entry: DocsEntry) =>
-    entry === current
-      ? html`<a href="/docs/${entry.name}" aria-current="page">${entry.title}</a>`
-      : html`<a href="/docs/${entry.name}">${entry.title}</a>`;
-  return html`<nav id="pages" class="pages" aria-label="Documentation">
-    ${sections.map(
-      ({ title, entries }) =>
-        html`<h2>${title}</h2>
-          <ul>
-            ${entries.map((entry) => html`<li>${item(entry)}</li>`)}
-          </ul>`,
-    )}
-  </nav>`;
+function groupsOf({ sections }: DocsContents): NavigationGroup[] {
+  return sections.map(({ title, entries }) => ({
+    title,
+    links: entries.map((entry) => ({ href: `/docs/${entry.name}`, label: entry.title })),
+  }));
 }
 
-function outline(headings: readonly Heading[]): Html | null {
-  const sections = headings.filter(({ level }) => level === 2);
-  if (sections.length < SECTIONS_FOR_OUTLINE) return null;
+/** The headings of a page, beside it. */
+export function outline(headings: readonly Pick<Heading, 'level' | 'anchor' | 'text'>[]): Html | null {
+  const shown = headings.filter(({ level }) => level === 2 || level === 3);
+  if (shown.filter(({ level }) => level === 2).length < SECTIONS_FOR_OUTLINE) return null;
   return html`<details class="outline">
     <summary>On this page</summary>
     <ul>
-      ${sections.map(({ anchor, text }) => html`<li><a href="#${anchor}">${plainText(text)}</a></li>`)}
+      ${shown.map(({ level, anchor, text }) =>
+        level === 2
+          ? html`<li><a href="#${anchor}">${text}</a></li>`
+          : html`<li class="inner"><a href="#${anchor}">${text}</a></li>`,
+      )}
     </ul>
   </details>`;
+}
+
+function neighbours(entry: DocsEntry, { sections }: DocsContents): Html {
+  const entries = sections.flatMap((section) => section.entries);
+  const index = entries.indexOf(entry);
+  const link = (other: DocsEntry | undefined, kind: 'Previous' | 'Next') =>
+    other === undefined
+      ? html`<span></span>`
+      : html`<a href="/docs/${other.name}"><span>${kind}</span>${other.title}</a>`;
+  return html`<nav class="neighbours" aria-label="Neighbouring pages">
+    ${link(entries[index - 1], 'Previous')} ${link(entries[index + 1], 'Next')}
+  </nav>`;
+}
+
+/** Links below each page, `first` before the others. */
+export function footer(first: Html | null = null): Html {
+  return html`<footer>
+    ${first}
+    <a href="/llms.txt">llms.txt</a>
+    <a href="/openapi.json">OpenAPI document</a>
+    <span>Apache License 2.0</span>
+  </footer>`;
 }
 
 /** Turns links between files into links between pages. A file that is not served is named without a link. */
@@ -179,5 +224,4 @@ export const PICTURE = /^images\/[\w-]+\.(?<type>svg|png)$/;
 export const DOWNLOADS: ReadonlyMap<string, string> = new Map([
   ['grafana-dashboard.json', 'application/json'],
   ['alerts.yml', 'text/plain; charset=utf-8'],
-  ['docs.js', 'text/javascript; charset=utf-8'],
 ]);

@@ -1,4 +1,4 @@
-import MiniSearch from 'minisearch';
+import MiniSearch, { type SearchOptions } from 'minisearch';
 import { sectionsOf } from './markdown.js';
 
 /** A part of the documentation below one heading, or an operation of the API. */
@@ -7,10 +7,12 @@ export interface Passage {
   /** Title of its page. */
   readonly page: string;
   readonly heading: string;
+  /** Further names, such as `createSubscriber`. */
+  readonly name?: string;
   readonly text: string;
 }
 
-export interface Finding extends Omit<Passage, 'text'> {
+export interface Finding extends Omit<Passage, 'text' | 'name'> {
   /** The text around the first word found, split at that word: every second piece is the word. */
   readonly excerpt: readonly string[];
 }
@@ -36,10 +38,13 @@ const MOST = 20;
 const EXCERPT_BEFORE = 60;
 const EXCERPT_AFTER = 140;
 
-/** Searches the documentation by words and their prefixes. */
+/** Letters of a word that may differ, as a share of it; three letters are taken as they are typed. */
+const MISSPELT = (term: string): number | false => (term.length < 4 ? false : 0.3);
+
+/** Searches the documentation by words, their beginnings and, with a letter or two of difference, their spelling. */
 export class DocsSearch {
   readonly #index = new MiniSearch<Passage & { readonly id: number }>({
-    fields: ['heading', 'page', 'text'],
+    fields: ['heading', 'name', 'page', 'text'],
     storeFields: ['address', 'page', 'heading', 'text'],
     processTerm: (term) => (STOP_WORDS.has(term.toLowerCase()) ? null : term.toLowerCase()),
   });
@@ -48,18 +53,21 @@ export class DocsSearch {
     this.#index.addAll(passages.map((passage, id) => ({ ...passage, id })));
   }
 
+  /** Passages with all words of `query`, the best first; where there are none, those with words that are spelt alike. */
   find(query: string): Finding[] {
-    const found = this.#index.search(query, {
-      combineWith: 'AND',
-      prefix: true,
-      boost: { heading: 4, page: 2 },
-    });
+    const exact = this.#search(query, false);
+    const found = exact.length > 0 ? exact : this.#search(query, MISSPELT);
     return found.slice(0, MOST).map(({ address, page, heading, text, terms }) => ({
       address: String(address),
       page: String(page),
       heading: String(heading),
       excerpt: excerptOf(String(text), terms),
     }));
+  }
+
+  #search(query: string, fuzzy: SearchOptions['fuzzy']) {
+    const boost = { name: 6, heading: 4, page: 2 };
+    return this.#index.search(query, { combineWith: 'AND', prefix: true, fuzzy: fuzzy ?? false, boost });
   }
 }
 

@@ -1,18 +1,22 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Controller, Get, Header, Param, Query, Redirect, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Controller, Get, Header, Headers, Param, Query, Redirect, Req, Res } from '@nestjs/common';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { NotFoundError } from '#kernel';
 import { projectRoot } from '#platform';
+import { API_PREFIX } from '#platform/http';
 import { ApiDocument } from '../openapi/api-document.js';
-import { operationsOf } from '../openapi/document.js';
-import { HTML, SCRIPTED_PAGE_POLICY } from '../openapi/page-shell.js';
+import { type OpenApiDocument, type OperationEntry, operationsOf, resolve } from '../openapi/document.js';
+import { ASSETS, DOCS_POLICY, HTML, nowherePage } from './docs-frame.js';
 import type { DocsContents } from './docs-page.js';
-import type { DocsSearch, Passage } from './docs-search.js';
+import type { DocsSearch, Finding, Passage } from './docs-search.js';
 
 const MAX_QUERY = 200;
+/** Findings below the field while somebody types. */
+const WHILE_TYPING = 8;
 const MARKDOWN = 'text/markdown; charset=utf-8';
 const TEXT = 'text/plain; charset=utf-8';
+const JSON_TYPE = 'application/json';
 
 interface Served {
   readonly type: string;
@@ -40,7 +44,7 @@ export class DocsController {
 
   @Get('docs')
   @Header('content-type', HTML)
-  @Header('content-security-policy', SCRIPTED_PAGE_POLICY)
+  @Header('content-security-policy', DOCS_POLICY)
   async start(): Promise<string> {
     const { startPage } = await loadPages();
     return startPage(await this.#readContents());
@@ -60,24 +64,38 @@ export class DocsController {
     return readDocs('llms.txt');
   }
 
+  /** A page; JSON for the script that asks while somebody types. */
   @Get('docs/search')
   @Header('content-type', HTML)
-  @Header('content-security-policy', SCRIPTED_PAGE_POLICY)
-  async search(@Query('q') asked: unknown): Promise<string> {
+  @Header('content-security-policy', DOCS_POLICY)
+  @Header('vary', 'accept')
+  async search(
+    @Query('q') asked: unknown,
+    @Headers('accept') accept: string | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<string | readonly Finding[]> {
     const query = typeof asked === 'string' ? asked.slice(0, MAX_QUERY).trim() : '';
     this.#search ??= this.#makeSearch();
+    const found = (await this.#search).find(query);
+    if (accept === JSON_TYPE) {
+      void reply.type(JSON_TYPE);
+      return found.slice(0, WHILE_TYPING);
+    }
     const { searchPage } = await loadPages();
-    return searchPage(query, (await this.#search).find(query), await this.#readContents());
+    return searchPage(query, found, await this.#readContents());
   }
 
   @Get(['docs/:page', 'docs/:folder/:page'])
-  @Header('content-security-policy', SCRIPTED_PAGE_POLICY)
+  @Header('content-security-policy', DOCS_POLICY)
   async page(
     @Param('folder') folder: string | undefined,
     @Param('page') file: string,
+    @Req() { url }: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string | Buffer> {
     const page = folder === undefined ? file : `${folder}/${file}`;
+    const isKept = ASSETS.has(page) && url.includes('?');
+    if (isKept) void reply.header('cache-control', 'public, max-age=31536000, immutable');
     const served = this.#served.get(page) ?? (await this.#make(page));
     this.#served.set(page, served);
     void reply.type(served.type);
@@ -85,6 +103,8 @@ export class DocsController {
   }
 
   async #make(page: string): Promise<Served> {
+    const asset = ASSETS.get(page);
+    if (asset !== undefined) return asset;
     const { docsPage, DOWNLOADS, PICTURE } = await loadPages();
     const picture = PICTURE.exec(page)?.groups?.['type'];
     if (picture !== undefined) return { type: PICTURE_TYPES[picture]!, body: await readPicture(page) };
@@ -109,13 +129,30 @@ export class DocsController {
     return new DocsSearch([...(await Promise.all(pages)).flat(), ...(await this.#operations())]);
   }
 
+  /** Operations by their summary, name, path and fields, and events by their type. */
   async #operations(): Promise<Passage[]> {
-    return operationsOf(await this.document.get()).map(({ path, method, operation }) => ({
-      address: `/docs/reference#tag/${anchorOf(operation.tags?.[0] ?? '')}/${method.toUpperCase()}${path}`,
+    const { referenceAddress } = await import('../openapi/reference-pages.js');
+    const document = await this.document.get();
+    const operations = operationsOf(document).map(({ path, method, operation }) => ({
+      address: `${referenceAddress(operation.tags?.[0] ?? '')}#${operation.operationId}`,
       page: 'API reference',
       heading: operation.summary ?? operation.operationId,
-      text: `${method.toUpperCase()} ${path} ${operation.description ?? ''}`,
+      name: `${operation.operationId} ${operation['x-sdk-method'] ?? ''}`,
+      text: [
+        `${method.toUpperCase()} ${path}`,
+        plainProse(operation.description ?? ''),
+        ...(operation.parameters ?? []).map(({ name }) => name),
+        ...fieldsOf(operation, document),
+      ].join(' '),
     }));
+    const events = Object.entries(document.webhooks ?? {}).map(([type, { post }]) => ({
+      address: `${referenceAddress('Events')}#${type}`,
+      page: 'Events',
+      heading: type,
+      name: type,
+      text: plainProse(post.description),
+    }));
+    return [...operations, ...events];
   }
 
   async #readContents(): Promise<DocsContents> {
@@ -125,9 +162,14 @@ export class DocsController {
   }
 }
 
-/** The anchor of a tag in the reference. */
-function anchorOf(tag: string): string {
-  return tag.toLowerCase().replaceAll(' ', '-');
+/** Markdown of the OpenAPI document, which has code and links, as text. */
+function plainProse(markdown: string): string {
+  return markdown.replaceAll(/\[(?<label>[^\]]+)\]\([^)]+\)/g, '$<label>').replaceAll('`', '');
+}
+
+function fieldsOf({ requestBody }: OperationEntry, { components }: OpenApiDocument): string[] {
+  const schema = requestBody?.content['application/json']?.schema;
+  return schema === undefined ? [] : Object.keys(resolve(schema, components.schemas).properties ?? {});
 }
 
 const PICTURE_TYPES: Readonly<Record<string, string>> = { svg: 'image/svg+xml', png: 'image/png' };
@@ -140,11 +182,30 @@ function readPicture(name: string): Promise<Buffer> {
 }
 
 /** The SDK's page lives in its package. */
-const ELSEWHERE: Readonly<Record<string, string>> = {
-  'sdk.md': 'packages/sdk/README.md',
-  'docs.js': 'assets/docs.js',
-};
+const ELSEWHERE: Readonly<Record<string, string>> = { 'sdk.md': 'packages/sdk/README.md' };
 
 function readDocs(name: string): Promise<string> {
   return readFile(join(projectRoot(), ELSEWHERE[name] ?? join('docs', name)), 'utf8');
+}
+
+/**
+ * Shows people a page where a path leads nowhere, instead of the problem that programs get. `isOurs` tells whether a request came
+ * by our own host: those of customers show nothing of us.
+ */
+export function showNowhere(fastify: FastifyInstance, isOurs: (request: FastifyRequest) => boolean): void {
+  fastify.addHook('onSend', (request, reply, payload, done) => {
+    const isForPeople =
+      reply.statusCode === 404 &&
+      request.method === 'GET' &&
+      request.headers.accept?.startsWith('text/html') === true &&
+      !request.url.startsWith(API_PREFIX) &&
+      !String(reply.getHeader('content-type')).startsWith('text/html');
+    if (!isForPeople || !isOurs(request)) return done(null, payload);
+    void reply
+      .type(HTML)
+      .header('content-security-policy', DOCS_POLICY)
+      .header('vary', 'accept')
+      .removeHeader('content-length');
+    done(null, nowherePage());
+  });
 }

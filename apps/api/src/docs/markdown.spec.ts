@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from '#testing/properties';
+import { Html } from '../html.js';
 import { renderMarkdown, sectionsOf } from './markdown.js';
 
 const asIs = (href: string) => href;
@@ -54,6 +55,27 @@ describe('a page in Markdown', () => {
       '<div class="wide" tabindex="0"><table><thead><tr><th scope="col">a</th><th scope="col">b</th></tr></thead>' +
         '<tbody><tr><td><code>x | y</code></td><td></td></tr></tbody></table></div><p>after</p>',
     );
+  });
+
+  it('gives rows about a setting an anchor, once', () => {
+    const rows = '| a | b |\n| --- | --- |\n| `SMTP_URL` | a |\n| `SMTP_URL` | b |\n| `smtp` | c |';
+    expect([...htmlOf(rows).matchAll(/<tr[^>]*>(?=<td)/g)].map(([row]) => row)).toEqual([
+      '<tr id="SMTP_URL">',
+      '<tr>',
+      '<tr>',
+    ]);
+    expect(sectionsOf(`# A\n\n${rows}`).map(({ anchor }) => anchor)).toEqual(['a', 'SMTP_URL', 'SMTP_URL']);
+  });
+
+  it('leaves blocks of code with nothing between them to one call', () => {
+    const runs: string[][] = [];
+    renderMarkdown('```sh\na\n```\n\n```ts no-run: b\nb\n```\n\nc\n\n```\nd\n```', asIs, {
+      code: (blocks) => {
+        runs.push(blocks.map(({ language, text }) => `${language}:${text}`));
+        return new Html([''], []);
+      },
+    });
+    expect(runs).toEqual([['sh:a', 'ts:b'], [':d']]);
   });
 
   it('numbers headings of the same name', () => {

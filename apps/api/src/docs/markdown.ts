@@ -15,12 +15,31 @@ interface RenderedMarkdown {
   readonly headings: readonly Heading[];
 }
 
+/** Renders blocks of code that stand one after the other. */
+export type CodeRenderer = (blocks: readonly CodeBlock[]) => Html;
+
+interface CodeBlock {
+  readonly text: string;
+  /** First word of the info string. */
+  readonly language: string;
+}
+
+interface Options {
+  /** Level of the largest heading. */
+  readonly highestLevel?: number;
+  readonly code?: CodeRenderer;
+}
+
 /**
  * Renders GitHub's Markdown as HTML, with GitHub's anchors for headings. HTML is shown as text, and pictures that are not
- * served as their alternative text: every tag comes from our own templates. A picture's size is its title: `375 × 400`. `highestLevel` is the level of the largest heading.
+ * served as their alternative text: every tag comes from our own templates. A picture's size is its title: `375 × 400`.
  */
-export function renderMarkdown(source: string, target: LinkTarget, highestLevel = 1): RenderedMarkdown {
-  const renderer = new Renderer(target, highestLevel);
+export function renderMarkdown(
+  source: string,
+  target: LinkTarget,
+  { highestLevel = 1, code = plainCode }: Options = {},
+): RenderedMarkdown {
+  const renderer = new Renderer(target, highestLevel, code);
   return { html: renderer.blocks(marked.lexer(source, { gfm: true })), headings: renderer.headings };
 }
 
@@ -29,9 +48,10 @@ export function plainText(line: string): string {
   return textOf(marked.Lexer.lexInline(line, { gfm: true }));
 }
 
-/** The plain text below each heading of a page. */
+/** The plain text below each heading of a page, and of each row about a setting. */
 export function sectionsOf(source: string): (Heading & { readonly words: string })[] {
   const sections: (Heading & { words: string })[] = [];
+  const settings: (Heading & { words: string })[] = [];
   for (const token of marked.lexer(source, { gfm: true })) {
     const section = sections.at(-1);
     if (token.type === 'heading') {
@@ -39,8 +59,17 @@ export function sectionsOf(source: string): (Heading & { readonly words: string 
       const level = (token as Tokens.Heading).depth;
       sections.push({ level, anchor: anchorOf(text, sections), text, words: '' });
     } else if (section !== undefined) section.words += `${wordsOf(token)} `;
+    if (token.type === 'table') settings.push(...settingsOf(token as Tokens.Table));
   }
-  return sections;
+  return [...sections, ...settings];
+}
+
+function settingsOf({ rows }: Tokens.Table): (Heading & { words: string })[] {
+  return rows.flatMap((cells) => {
+    const name = nameOfRow(cells);
+    const words = cells.slice(1).map(({ tokens }) => textOf(tokens));
+    return name === null ? [] : [{ level: 6, anchor: name, text: name, words: words.join(' ') }];
+  });
 }
 
 function wordsOf(token: Token): string {
@@ -57,14 +86,26 @@ function wordsOf(token: Token): string {
 
 class Renderer {
   readonly headings: Heading[] = [];
+  /** Rows that can be linked to. */
+  readonly #named = new Set<string>();
 
   constructor(
     private readonly target: LinkTarget,
     private readonly highestLevel: number,
+    private readonly code: CodeRenderer,
   ) {}
 
   blocks(tokens: readonly Token[] = []): Html {
-    return html`${tokens.map((token) => this.#block(token as Tokens.Generic))}`;
+    return html`${runsOf(tokens).map((run) =>
+      run[0]?.type === 'code'
+        ? this.code(
+            (run as Tokens.Code[]).map(({ text, lang = '' }) => ({
+              text,
+              language: lang.split(' ')[0] ?? '',
+            })),
+          )
+        : run.map((token) => this.#block(token as Tokens.Generic)),
+    )}`;
   }
 
   #block(token: Tokens.Generic): Html | string {
@@ -73,8 +114,6 @@ class Renderer {
         return this.#heading(token as Tokens.Heading);
       case 'paragraph':
         return html`<p>${this.#inline(token.tokens)}</p> `;
-      case 'code':
-        return code(token as Tokens.Code);
       case 'list':
         return this.#list(token as Tokens.List);
       case 'table':
@@ -83,7 +122,6 @@ class Renderer {
         return html`<blockquote>${this.blocks(token.tokens)}</blockquote>`;
       case 'html':
         return html`<p>${token.raw}</p>`;
-      case 'space':
       case 'hr':
       case 'def':
         return '';
@@ -112,15 +150,23 @@ class Renderer {
   }
 
   #table({ header, rows }: Tokens.Table): Html {
-    const row = (cells: readonly Tokens.TableCell[]) =>
-      html`<tr>
-        ${cells.map(({ tokens }) => html`<td>${this.#inline(tokens)}</td>`)}
+    const row = (cells: readonly Tokens.TableCell[]) => {
+      const content = cells.map(({ tokens }) => html`<td>${this.#inline(tokens)}</td>`);
+      const name = nameOfRow(cells);
+      if (name === null || this.#named.has(name))
+        return html`<tr>
+          ${content}
+        </tr> `;
+      this.#named.add(name);
+      return html`<tr id="${name}">
+        ${content}
       </tr> `;
+    };
     return html`<div class="wide" tabindex="0">
       <table>
         <thead>
           <tr>
-            ${header.map(({ tokens }) => html`<th scope="col">${this.#inline(tokens)}</th>`)}
+            ${header.map(({ tokens }) => (tokens.length === 0 ? html`<td></td>` : html`<th scope="col">${this.#inline(tokens)}</th>`))}
           </tr>
         </thead>
         <tbody>
@@ -166,13 +212,29 @@ class Renderer {
   }
 }
 
-function code({ text, lang }: Tokens.Code): Html {
-  const markup = html`<pre tabindex="0"><code>${text}</code></pre>`;
-  if (lang !== 'mermaid') return markup;
-  return html`<details>
-    <summary>Diagram, as Mermaid</summary>
-    ${markup}
-  </details>`;
+function plainCode(blocks: readonly CodeBlock[]): Html {
+  return html`${blocks.map(({ text }) => html`<pre tabindex="0"><code>${text}</code></pre> `)}`;
+}
+
+/** Tokens one by one, but for blocks of code with nothing between them. */
+function runsOf(tokens: readonly Token[]): readonly (readonly Token[])[] {
+  const runs: Token[][] = [];
+  for (const token of tokens) {
+    if (token.type === 'space') continue;
+    const before = runs.at(-1);
+    if (token.type === 'code' && before?.[0]?.type === 'code') before.push(token);
+    else runs.push([token]);
+  }
+  return runs;
+}
+
+const SETTING = /^[A-Z][A-Z0-9_]{3,}$/;
+
+/** Name of the setting that a row of a table is about, by which one gets to it; null for another row. */
+function nameOfRow([first]: readonly Tokens.TableCell[]): string | null {
+  const [only, ...others] = first?.tokens ?? [];
+  const text = only?.type === 'codespan' && others.length === 0 ? (only as Tokens.Codespan).text : '';
+  return SETTING.test(text) ? text : null;
 }
 
 function textOf(tokens: readonly Token[] = []): string {

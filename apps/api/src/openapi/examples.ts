@@ -13,7 +13,7 @@ import { SEGMENT_EXAMPLES, SEGMENT_ID, STATIC_SEGMENT_ID } from './examples/segm
 import { TEMPLATE_EXAMPLES } from './examples/templates.js';
 import { DELIVERY_ID, ENDPOINT_ID, WEBHOOK_EXAMPLES } from './examples/webhooks.js';
 import type { WrittenExamples } from './examples/written-example.js';
-import { sdkSample } from './sdk-sample.js';
+import { sdkSample } from './request-samples.js';
 
 /**
  * One story: Acme's project APIT writes to Ada Lovelace and others about its topic APIT-1, by the campaign APIT-001. An

@@ -1,15 +1,16 @@
-import { Controller, Get, Header, Headers, Param, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Controller, Get, Header, Param } from '@nestjs/common';
 import { NotFoundError } from '#kernel';
 import { isProblemSlug, PROBLEM_TYPES } from '#platform/http';
 import { ApiDocument } from './api-document.js';
-import { HTML, SCRIPTED_PAGE_POLICY } from './page-shell.js';
-import { loadRenderer, problemPage, referencePage, type Renderer } from './reference-pages.js';
+import { DOCS_POLICY, HTML } from '../docs/docs-frame.js';
+
+/** Pages are rendered from the first one on that is read, and not in programs whose reference nobody reads. */
+const loadPages = () => import('./reference-pages.js');
 
 /** The API reference and the pages of problems. */
 @Controller()
 export class ReferenceController {
-  #renderer: Promise<Renderer> | undefined;
+  readonly #rendered = new Map<string, string>();
 
   constructor(private readonly document: ApiDocument) {}
 
@@ -27,37 +28,30 @@ export class ReferenceController {
 
   @Get('docs/reference')
   @Header('content-type', HTML)
-  @Header('content-security-policy', SCRIPTED_PAGE_POLICY)
-  async reference(): Promise<string> {
-    return referencePage((await this.document.get()).info.title, (await this.#load()).name);
+  @Header('content-security-policy', DOCS_POLICY)
+  async start(): Promise<string> {
+    const { referenceStart } = await loadPages();
+    return referenceStart(await this.document.get());
   }
 
-  @Get('docs/reference/:script')
-  async script(
-    @Param('script') script: string,
-    @Headers('accept-encoding') encodings: string | undefined,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    const { name, plain, gzipped } = await this.#load();
-    if (script !== `${name}.js`) throw new NotFoundError();
-    const takesGzip = /\bgzip\b/.test(encodings ?? '');
-    if (takesGzip) void reply.header('content-encoding', 'gzip');
-    await reply
-      .headers({ 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' })
-      .type('text/javascript; charset=utf-8')
-      .send(takesGzip ? gzipped : plain);
+  /** Page of a tag, such as `subscribers`, or of `events`. */
+  @Get('docs/reference/:area')
+  @Header('content-type', HTML)
+  @Header('content-security-policy', DOCS_POLICY)
+  async area(@Param('area') area: string): Promise<string> {
+    const { referencePage } = await loadPages();
+    const page = this.#rendered.get(area) ?? referencePage(await this.document.get(), area);
+    if (page === null) throw new NotFoundError();
+    this.#rendered.set(area, page);
+    return page;
   }
 
   @Get('problems/:slug')
   @Header('content-type', HTML)
-  @Header('content-security-policy', SCRIPTED_PAGE_POLICY)
-  problem(@Param('slug') slug: string): string {
+  @Header('content-security-policy', DOCS_POLICY)
+  async problem(@Param('slug') slug: string): Promise<string> {
     if (!isProblemSlug(slug)) throw new NotFoundError();
+    const { problemPage } = await loadPages();
     return problemPage(slug, PROBLEM_TYPES[slug]);
-  }
-
-  #load(): Promise<Renderer> {
-    this.#renderer ??= loadRenderer();
-    return this.#renderer;
   }
 }

@@ -154,7 +154,7 @@ describe('The page of a report', () => {
 });
 
 describe('The Markdown of a report', () => {
-  const markdownHtml = (markdown: string) => renderMarkdown(markdown, () => null, 2).html;
+  const markdownHtml = (markdown: string) => renderMarkdown(markdown, () => null, { highestLevel: 2 }).html;
 
   it.each([
     [

@@ -150,7 +150,7 @@ function writtenReport(view: PageView, { report }: CampaignOverview): Html | nul
   };
   return section('report', view.wording.text('report.inWords'), [
     html`<div class="written" lang="${locale}" dir="auto">
-      ${renderMarkdown(content, noLink, REPORT_LEVEL).html}
+      ${renderMarkdown(content, noLink, { highestLevel: REPORT_LEVEL }).html}
     </div>`,
     quiet(say(view, on, values)),
   ]);

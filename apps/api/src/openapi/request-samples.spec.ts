@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { OperationEntry } from './document.js';
-import { sdkSample } from './sdk-sample.js';
+import { curlSample, pythonSample, sdkSample } from './request-samples.js';
 
 const callOf = (operation: Partial<OperationEntry>) =>
   sdkSample({ operationId: 'any', responses: {}, ...operation })
@@ -33,4 +33,38 @@ it('a list as a loop over all its pages', () => {
 
 it('nothing of an operation that the SDK does not have', () => {
   expect(sdkSample({ operationId: 'sendParcel', responses: {} })).toBeNull();
+});
+
+it('a request by curl, whatever its JSON has in it', () => {
+  expect(curlSample({ method: 'get', path: '/api/v1/topics' })).toBe(
+    'curl "$MAILWRIGHT_URL/api/v1/topics" \\\n  -H "X-API-Key: $MAILWRIGHT_KEY"',
+  );
+  expect(curlSample({ method: 'post', path: '/x', body: { name: "Ada's" } })).toContain(
+    String.raw`-d '{
+  "name": "Ada'\''s"
+}'`,
+  );
+  expect(curlSample({ method: 'post', path: '/x', fileType: 'text/csv' })).toContain(
+    '--data-binary @people.csv',
+  );
+});
+
+it('a request in Python, with its names for null, true and false', () => {
+  const body = { name: "Ada's", deep: { none: null, yes: true }, ids: ['a', 'b'], empty: [] };
+  expect(pythonSample({ method: 'patch', path: '/x', body })).toBe(`import os, requests
+
+response = requests.patch(
+    f"{os.environ['MAILWRIGHT_URL']}/x",
+    headers={"X-API-Key": os.environ["MAILWRIGHT_KEY"]},
+    json={
+        "name": "Ada's",
+        "deep": {
+            "none": None,
+            "yes": True,
+        },
+        "ids": ["a", "b"],
+        "empty": [],
+    },
+)
+response.raise_for_status()`);
 });
