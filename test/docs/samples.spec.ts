@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,14 +10,19 @@ import { compileIn, installSdk, openRoom, runIn, type SampleRoom } from '#testin
 import { sharedSystem, type System } from '#testing/system';
 
 const ROOT = projectRoot();
-const PAGES = [...globSync('docs/{,internals/,relays/}*.md', { cwd: ROOT }), 'packages/sdk/README.md'].sort();
+const PAGES = [
+  ...globSync('docs/{,internals/,relays/,guides/}*.md', { cwd: ROOT }),
+  'packages/sdk/README.md',
+].sort();
 const SAMPLES = await Promise.all(
   PAGES.map(async (page) => samplesOf(page, await readFile(join(ROOT, page), 'utf8'))),
 ).then((pages) => pages.flat());
 
 const SHELL = ['sh', 'bash'];
 /** What is shown and does nothing. */
-const SHOWN = ['text', 'http', 'mermaid', 'yaml'];
+const SHOWN = ['text', 'http', 'html', 'mermaid', 'yaml'];
+/** Interpreters of what users of other languages copy, by the language of a fence; one that is not installed runs nothing. */
+const INTERPRETERS = { python: ['python3', 'py'], ruby: ['ruby', 'rb'], php: ['php', 'php'] } as const;
 /** Only ends a hang. */
 const PROGRAM_MS = 300_000;
 const PAGE_MS = 2 * PROGRAM_MS;
@@ -71,7 +77,7 @@ describe('the code in the documentation', () => {
 
   it('is of a kind that the tests know', () => {
     // What is written for a compiler of the reader's is run by the spec that it names.
-    const known = [...SHELL, ...SHOWN, 'ts', 'json', 'sql'];
+    const known = [...SHELL, ...SHOWN, ...Object.keys(INTERPRETERS), 'ts', 'json', 'sql'];
     const isKnown = ({ language, notRunBecause }: (typeof SAMPLES)[number]) =>
       known.includes(language) || (language === 'tsx' && RUN_ELSEWHERE.test(notRunBecause ?? ''));
     expect(SAMPLES.filter((sample) => !isKnown(sample)).map(placeOf)).toEqual([]);
@@ -160,6 +166,19 @@ describe('the code in the documentation', () => {
     },
     PAGE_MS,
   );
+
+  describe.each(Object.entries(INTERPRETERS))('in %s', (language, [program, ending]) => {
+    const samples = run.filter((sample) => sample.language === language);
+    const itWhere = spawnSync(program, ['--version']).status === 0 ? it : it.skip;
+    itWhere.each(pagesOf(samples).map((page) => [page]))('runs, on %s', async (page) => {
+      const room = await roomOf(page);
+      const file = join(room.directory, `sample.${ending}`);
+      const code = samples.filter((sample) => sample.page === page).map((sample) => sample.code);
+      await writeFile(file, code.join('\n'));
+      const outcome = await runIn(room, program, [file], PROGRAM_MS);
+      expect([outcome.exitCode, outcome.exitCode === 0 ? '' : outcome.output]).toEqual([0, '']);
+    });
+  });
 });
 
 /** With its place in the output before it, so that one sees which one failed. */
