@@ -48,7 +48,6 @@ export async function compareFirstCampaigns(
     operation: 'first campaign after a start, of the third’s rate',
     goals: [{ of: 'own', least: 0.9 }],
     pairs: measured,
-    isCharted: false,
   });
 }
 

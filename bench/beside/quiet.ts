@@ -110,7 +110,6 @@ async function comparison(
       { of: 'cpu', most: 1.05 },
     ],
     pairs: measured,
-    isCharted: false,
   });
 }
 

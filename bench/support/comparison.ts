@@ -25,8 +25,6 @@ export interface Comparison {
   readonly operation: string;
   readonly goals: readonly Goal[];
   readonly pairs: readonly Pair[];
-  /** False where the ratio says nothing of the peer; such a comparison stands in the tables, not in the chart. */
-  readonly isCharted?: boolean;
 }
 
 const cpuOf = ({ app, postgres }: Measured): number => app + postgres;

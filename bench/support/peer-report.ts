@@ -100,68 +100,143 @@ function goalsOf({ goals, pairs }: Comparison, of: readonly Goal['of'][]): strin
     .join(', ');
 }
 
-const WIDTH = 800;
-const LEFT = 280;
-const RIGHT = 64;
-const TOP = 52;
-const ROW = 22;
-const BAR = 12;
+const WIDTH = 880;
+/** Where bars begin and end; names stand before, figures after them. */
+const BARS = { from: 290, to: 610 };
+const TOP = 92;
+const ROW = 30;
+const BAR = 14;
 const DECADES = { from: -1, to: 2 };
+/** Comparisons of a side with itself, which say nothing of the peer. */
+const OF_ITSELF = /of the third’s rate|reference: without/;
 
-/** Chart of our rates as multiples of the peer's, as SVG: median bars, lines from the least to the greatest, ticks at the goals. */
-export function peerChart(peer: string, caption: string, comparisons: readonly Comparison[]): string {
-  const charted = comparisons.filter(({ isCharted = true }) => isCharted);
-  const rows = charted.map((comparison) => {
-    const ratios = comparison.pairs.map(FIGURES.rate).sort((a, b) => a - b);
-    const goal = comparison.goals.find(({ of }) => of === 'rate')?.least;
-    return { ...comparison, ratios, middle: median(ratios), goal };
-  });
+interface Row {
+  readonly operation: string;
+  readonly theirs: string;
+  readonly ours: string;
+  readonly ratio: number;
+  readonly least: number;
+  readonly most: number;
+  readonly goal: number | null;
+}
+
+/** Chart of our rates as multiples of the peer's, as SVG, from the first table of block `block` in RESULTS.md. */
+export function peerChart(peer: string, block: string, results: string): string {
+  const [, text = ''] =
+    new RegExp(`<!-- bench ${block} begin -->([^]+?)<!-- bench ${block} end -->`).exec(results) ?? [];
+  const [about = '', tables = ''] = text.trim().split(/\n\n([^]*)/);
+  const rows = tables
+    .split('\n\n')[0]!
+    .split('\n')
+    .slice(2)
+    .map(rowOf)
+    .filter(({ operation }) => !OF_ITSELF.test(operation))
+    .sort((a, b) => b.ratio - a.ratio);
   const bottom = TOP + rows.length * ROW;
   const line = (x: number, y1: number, y2: number, name: string) =>
     `<line class="${name}" x1="${x}" x2="${x}" y1="${y1}" y2="${y2}"/>`;
+  const write = (x: number, y: number, words: string, attributes = '') =>
+    `<text x="${x}" y="${y}"${attributes}>${escaped(words)}</text>`;
   const decades = Array.from({ length: DECADES.to - DECADES.from + 1 }, (_, n) => 10 ** (DECADES.from + n));
   const axis = decades.flatMap((value) => [
     line(placeOf(value), TOP - 6, bottom, value === 1 ? 'one' : 'grid'),
-    `<text class="axis" x="${placeOf(value)}" y="${TOP - 12}" text-anchor="middle">${value} ×</text>`,
+    write(
+      placeOf(value),
+      TOP - 14,
+      value === 1 ? 'equal' : `${value}×`,
+      ' class="quiet" text-anchor="middle"',
+    ),
   ]);
-  const bars = rows.flatMap(({ operation, ratios, middle, goal }, n) => {
+  const bars = rows.flatMap(({ operation, theirs, ours, ratio, least, most, goal }, n) => {
     const y = TOP + n * ROW + (ROW - BAR) / 2;
-    const [from, to] = [placeOf(Math.min(1, middle)), placeOf(Math.max(1, middle))];
-    const [least, most] = [placeOf(ratios[0] ?? middle), placeOf(ratios.at(-1) ?? middle)];
-    const across = y + BAR / 2;
+    const [from, to] = [placeOf(Math.min(1, ratio)), placeOf(Math.max(1, ratio))];
+    const isMissed = goal !== null && ratio < goal;
+    const base = y + 11.5;
     return [
-      `<text x="${LEFT - 10}" y="${y + 10}" text-anchor="end">${escaped(operation)}</text>`,
-      `<rect class="${middle < 1 ? 'loss' : 'gain'}" x="${from}" y="${y}" width="${round(to - from)}" height="${BAR}"/>`,
-      `<line class="range" x1="${least}" x2="${most}" y1="${across}" y2="${across}"/>`,
-      ...(goal === undefined ? [] : [line(placeOf(goal), y - 3, y + BAR + 3, 'goal')]),
-      `<text x="${Math.max(to, most) + 8}" y="${y + 10}">${middle.toFixed(digitsOf(middle * 10))}</text>`,
+      write(BARS.from - 12, base, operation, ' text-anchor="end"'),
+      `<rect class="${ratio < 1 ? 'loss' : 'gain'}" x="${from}" y="${y}" width="${round(to - from)}" height="${BAR}" rx="2"/>`,
+      `<line class="range" x1="${placeOf(least)}" x2="${placeOf(most)}" y1="${y + BAR / 2}" y2="${y + BAR / 2}"/>`,
+      ...(goal === null ? [] : [line(placeOf(goal), y - 4, y + BAR + 4, 'goal')]),
+      write(BARS.to + 24, base, `${short(ratio)}×`, ' class="ratio"'),
+      write(BARS.to + 80, base, `${ours} against ${theirs}/s`, ' class="quiet"'),
+      ...(isMissed ? [write(WIDTH - 16, base, `goal ${goal}×`, ' class="missed" text-anchor="end"')] : []),
     ];
   });
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${bottom + 30}" role="img" aria-label="${escaped(title(peer))}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${bottom + 50}" role="img" aria-label="${escaped(titleOf(peer))}">`,
     `<style>${STYLE}</style>`,
-    `<rect class="ground" width="${WIDTH}" height="${bottom + 30}"/>`,
-    `<text class="title" x="12" y="20">${escaped(title(peer))}</text>`,
+    `<rect class="ground" width="${WIDTH}" height="${bottom + 50}" rx="10"/>`,
+    write(16, 28, titleOf(peer), ' class="title"'),
+    write(
+      16,
+      48,
+      `To the right of “equal” Mailwright is faster, to the left ${peer}. A tick is our goal; a missed one is written out.`,
+      ' class="quiet"',
+    ),
     ...axis,
     ...bars,
-    `<text class="axis" x="12" y="${bottom + 20}">${escaped(caption)}</text>`,
+    ...captionOf(about).map((words, n) => write(16, bottom + 24 + n * 16, words, ' class="quiet"')),
     '</svg>',
     '',
   ].join('\n');
 }
 
-const title = (peer: string) => `Mailwright’s rate as a multiple of ${peer}’s (mark: goal)`;
+/** Of the line above the tables what a reader needs: sizes, day, machine, load. */
+function captionOf(about: string): readonly string[] {
+  const [, sizes = ''] = /^(.*?); \d+ s\./.exec(about) ?? [];
+  const [, day = ''] = /(\d{4}-\d\d-\d\d)/.exec(about) ?? [];
+  const [, cores = ''] = /UTC, ([^,]+, [^,]+),/.exec(about) ?? [];
+  const [, load = ''] = /(load [\d.]+ when it began)/.exec(about) ?? [];
+  return [
+    sizes.replaceAll(/\b(\d{2,3})(\d{3})\b/g, '$1 $2'),
+    `${day}, ${cores}, ${load}. Medians; lines from the least to the greatest.`,
+  ];
+}
+
+/** Reads `| import, rows | 4797 (4777–4933) | 19500 (…) | 4.05 (3.95–4.30) | ≥ 5 **missed** |`. */
+function rowOf(text: string): Row {
+  const [operation = '', theirs = '', ours = '', ratio = '', goal = ''] = text
+    .split('|')
+    .slice(1)
+    .map((cell) => cell.trim());
+  const [, middle, least, most] = /^([\d.]+) \(([\d.]+)–([\d.]+)\)$/.exec(ratio) ?? [];
+  const [, bound] = /^≥ ([\d.]+)/.exec(goal) ?? [];
+  if (middle === undefined) throw new Error(`A row of RESULTS.md has no ratio: ${text}`);
+  return {
+    operation,
+    theirs: rounded(theirs),
+    ours: rounded(ours),
+    ratio: Number(middle),
+    least: Number(least),
+    most: Number(most),
+    goal: bound === undefined ? null : Number(bound),
+  };
+}
+
+/** `19500 (19338–20639)` as `19 500`. */
+function rounded(cell: string): string {
+  const [value = ''] = cell.split(' ');
+  return value.replace(/^(\d+)(\d{3})$/, '$1 $2');
+}
+
+const short = (ratio: number): string =>
+  ratio >= 10 ? ratio.toFixed(0) : ratio >= 1 ? ratio.toFixed(1) : ratio.toFixed(2);
+
+const titleOf = (peer: string) => `Operations a second, as multiples of ${peer}’s on the same machine`;
 
 const STYLE =
-  'text{font:12px sans-serif;fill:#24292f}.title{font-weight:bold;font-size:13px}.axis{fill:#57606a;font-size:11px}' +
-  '.ground{fill:#fff}.grid{stroke:#d0d7de}.one{stroke:#57606a}.gain{fill:#2da44e}.loss{fill:#cf222e}' +
-  '.range{stroke:#24292f}.goal{stroke:#0969da;stroke-width:2}';
+  'text{font:13px system-ui,-apple-system,"Segoe UI","Noto Sans",sans-serif;fill:#1f2937}.title{font-weight:650;font-size:16px}' +
+  '.quiet{fill:#57606a;font-size:12px}.ratio{font-weight:650}.missed{fill:#9a3412;font-size:12px}' +
+  '.ground{fill:#fff}.grid{stroke:#e2e7ef}.one{stroke:#8b95a5}.gain{fill:#2f6feb}.loss{fill:#e2824a}' +
+  '.range{stroke:#0d131c;stroke-opacity:.75}.goal{stroke:#131c2b;stroke-width:2}' +
+  '@media(prefers-color-scheme:dark){text{fill:#e6edf3}.quiet{fill:#9aa7b6}.missed{fill:#ffb38a}.ground{fill:#0d131c}.grid{stroke:#243044}' +
+  '.one{stroke:#6b7788}.range,.goal{stroke:#e6edf3}}';
 
 /** Abscissa of a ratio on the logarithmic axis; ratios beyond its ends stand there. */
 function placeOf(ratio: number): number {
   const { from, to } = DECADES;
   const share = (Math.min(Math.max(Math.log10(ratio), from), to) - from) / (to - from);
-  return round(LEFT + share * (WIDTH - LEFT - RIGHT));
+  return round(BARS.from + share * (BARS.to - BARS.from));
 }
 
 const round = (value: number): number => Math.round(value * 10) / 10;
