@@ -27,7 +27,7 @@ import {
 } from '#platform/http';
 import { sendingDomainView, toSendingDomainView } from '../deliverability/sending-domain.dto.js';
 import { prose } from '../fields.js';
-import { HTML, SCRIPTED_PAGE_POLICY } from '../openapi/page-shell.js';
+import { DOCS_POLICY, HTML } from '../docs/docs-frame.js';
 import { idParam } from './accounts.dto.js';
 
 const PLACE = { tenantKey: z.string(), projectKey: z.string(), environment: z.enum(['LIVE', 'TEST']) };
@@ -279,7 +279,7 @@ export class OperatorPageController {
 
   @Get()
   @Header('content-type', HTML)
-  @Header('content-security-policy', SCRIPTED_PAGE_POLICY)
+  @Header('content-security-policy', DOCS_POLICY)
   page(@Req() request: FastifyRequest): string {
     return this.#file(request, 'operator.html');
   }
