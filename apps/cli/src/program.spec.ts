@@ -215,7 +215,7 @@ describe('The operator’s program', () => {
       const env = { DATABASE_URL: test.adminUrl.replace(/[^/]+$/, name) };
       expect(await runCli(env, ['key:list'])).toMatchObject({
         exitCode: 1,
-        stderr: expect.stringContaining('Run `npm run migrate` first'),
+        stderr: expect.stringContaining('Run `mailwright migrate` first'),
       });
       const migrated = await runCli(env, ['migrate', '--json']);
       expect(JSON.parse(migrated.stdout)).toEqual({

@@ -14,7 +14,7 @@ const parsedOptions = z.object({
   patience: z.number(),
 });
 
-/** The options of `npm run demo -- …`; `patience` in seconds. */
+/** The options of `mailwright demo …` and `npm run demo -- …`; `patience` in seconds. */
 export type DemoOptions = z.output<typeof parsedOptions>;
 
 /**
@@ -22,7 +22,7 @@ export type DemoOptions = z.output<typeof parsedOptions>;
  * its `exitCode`.
  */
 export function parseOptions(args: readonly string[]): DemoOptions {
-  const command = new Command('npm run demo --')
+  const command = new Command(process.env['npm_lifecycle_event'] === 'demo' ? 'npm run demo --' : 'mailwright demo')
     .description(
       'Takes a subscriber from sign-up to unsubscribing against a running Mailwright, and shows each request.',
     )

@@ -7,7 +7,7 @@ const parsedOptions = z.object({
   port: z.number().optional(),
 });
 
-/** The options of `npm start -- …`. */
+/** The options of `mailwright start …` and `npm start -- …`. */
 export type LauncherOptions = z.output<typeof parsedOptions>;
 
 /**
@@ -15,7 +15,7 @@ export type LauncherOptions = z.output<typeof parsedOptions>;
  * its `exitCode`.
  */
 export function parseOptions(args: readonly string[]): LauncherOptions {
-  const command = new Command('npm start --')
+  const command = new Command(process.env['npm_lifecycle_event'] === 'start' ? 'npm start --' : 'mailwright start')
     .description(
       'Starts Mailwright on this machine: PostgreSQL, the API and a worker. All data is kept in ./.data.',
     )

@@ -63,11 +63,11 @@ const BY_CODE: Readonly<Record<string, DatabaseFailure>> = {
   '28000': REFUSED,
   '28P01': REFUSED,
   '3D000': unavailable(
-    'The database of DATABASE_URL does not exist. Make it (`createdb`), then run `npm run migrate`.',
+    'The database of DATABASE_URL does not exist. Make it (`createdb`), then run `mailwright migrate` (in a clone: `npm run migrate`).',
   ),
   '22023': {
     code: 'not-migrated',
-    message: 'The database has no schema yet. Run `npm run migrate` first.',
+    message: 'The database has no schema yet. Run `mailwright migrate` first (in a clone: `npm run migrate`).',
   },
   '25006': READ_ONLY,
   '53100': unavailable('PostgreSQL has no room left on its disk.'),
