@@ -17,7 +17,7 @@ const NEVER_LOADED = [
   /\.map$|\.[cm]?tsx?$|\.(md|markdown|flow)$/,
   /node_modules\/(@[^/]+\/)?[^/]+\/(tests?|__tests__|benchmarks?|examples?|docs|\.github)$/,
   // Builds for browsers, old bundlers, and `require` where all of ours is imported.
-  /rxjs\/dist\/(bundles|esm5?)$|pdfkit\/js\/pdfkit\.(browser|standalone)|bullmq\/dist\/cjs$|stripe\/cjs$/,
+  /rxjs\/dist\/(bundles|esm5?)$|pdfkit\/js\/pdfkit\.(browser|standalone)|stripe\/cjs$/,
   /es-toolkit\/(dist|compat)\/.*\.js$/,
   // Which browsers each country has.
   /caniuse-lite\/data\/regions$/,
