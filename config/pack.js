@@ -39,7 +39,7 @@ const needed = Object.entries(packages).filter(
 const ofMachines = needed.filter(([, { os, cpu }]) => os !== undefined || cpu !== undefined);
 const bundled = needed.filter(([path, { os, cpu }]) => !os && !cpu && existsSync(path));
 const missing = needed.filter(([path, { optional }]) => !optional && !existsSync(path)).map(([path]) => path);
-if (missing.length > 0) throw new Error(`Run \`npm ci\` first: ${missing} is not installed.`);
+if (missing.length > 0) throw new Error(`Run \`npm ci\` first: ${missing.join(', ')} is not installed.`);
 
 rmSync(TARGET, { recursive: true, force: true });
 mkdirSync(TARGET, { recursive: true });
@@ -62,15 +62,26 @@ function bundle(path) {
 
 function manifest() {
   const { dependencies, imports, ...own } = JSON.parse(readFileSync('package.json', 'utf8'));
-  const { name, version, description, keywords, license, homepage, repository, type, bin, scarfSettings } = own;
+  const { name, version, description, keywords, license, homepage, repository, type, bin, scarfSettings } =
+    own;
   const published = Object.entries(imports).filter(([alias]) => !alias.startsWith('#testing'));
   return {
-    ...{ name, version, description, keywords, license, homepage, repository, type, bin },
+    name,
+    version,
+    description,
+    keywords,
+    license,
+    homepage,
+    repository,
+    type,
+    bin,
     imports: Object.fromEntries(published.map(([alias, { default: file }]) => [alias, file])),
     exports: { './package.json': './package.json' },
     engines: { node: '>=24' },
     dependencies,
-    optionalDependencies: Object.fromEntries(ofMachines.map(([path, { version: one }]) => [nameOf(path), one])),
+    optionalDependencies: Object.fromEntries(
+      ofMachines.map(([path, { version: one }]) => [nameOf(path), one]),
+    ),
     bundleDependencies: Object.keys(dependencies),
     publishConfig: { access: 'public', provenance: true },
     scarfSettings,

@@ -22,7 +22,9 @@ export type DemoOptions = z.output<typeof parsedOptions>;
  * its `exitCode`.
  */
 export function parseOptions(args: readonly string[]): DemoOptions {
-  const command = new Command(process.env['npm_lifecycle_event'] === 'demo' ? 'npm run demo --' : 'mailwright demo')
+  const command = new Command(
+    process.env['npm_lifecycle_event'] === 'demo' ? 'npm run demo --' : 'mailwright demo',
+  )
     .description(
       'Takes a subscriber from sign-up to unsubscribing against a running Mailwright, and shows each request.',
     )

@@ -4,7 +4,9 @@ const TIME_LIMIT_MS = 4_000;
 
 /** False if nothing listens there. */
 async function answers(port: string): Promise<boolean> {
-  const asked = fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
+  const asked = fetch(`http://127.0.0.1:${port}/health/ready`, {
+    signal: AbortSignal.timeout(TIME_LIMIT_MS),
+  });
   const answer = await asked.catch(() => null);
   if (answer !== null) process.exitCode = answer.ok ? 0 : 1;
   return answer !== null;

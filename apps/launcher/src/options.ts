@@ -15,7 +15,9 @@ export type LauncherOptions = z.output<typeof parsedOptions>;
  * its `exitCode`.
  */
 export function parseOptions(args: readonly string[]): LauncherOptions {
-  const command = new Command(process.env['npm_lifecycle_event'] === 'start' ? 'npm start --' : 'mailwright start')
+  const command = new Command(
+    process.env['npm_lifecycle_event'] === 'start' ? 'npm start --' : 'mailwright start',
+  )
     .description(
       'Starts Mailwright on this machine: PostgreSQL, the API and a worker. All data is kept in ./.data.',
     )

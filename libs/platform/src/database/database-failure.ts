@@ -67,7 +67,8 @@ const BY_CODE: Readonly<Record<string, DatabaseFailure>> = {
   ),
   '22023': {
     code: 'not-migrated',
-    message: 'The database has no schema yet. Run `mailwright migrate` first (in a clone: `npm run migrate`).',
+    message:
+      'The database has no schema yet. Run `mailwright migrate` first (in a clone: `npm run migrate`).',
   },
   '25006': READ_ONLY,
   '53100': unavailable('PostgreSQL has no room left on its disk.'),

@@ -43,7 +43,9 @@ const NAMED = 3;
 /** The database is older than this program. */
 export class PendingMigrationsError extends UnfitDatabaseError {
   constructor(readonly pending: readonly string[]) {
-    super(`The database lacks migrations: ${some(pending)}. Run \`mailwright migrate\` first (in a clone: \`npm run migrate\`).`);
+    super(
+      `The database lacks migrations: ${some(pending)}. Run \`mailwright migrate\` first (in a clone: \`npm run migrate\`).`,
+    );
   }
 }
 
