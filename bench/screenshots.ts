@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,6 +13,9 @@ import { projectRoot } from '../libs/platform/src/project-root.js';
 import { PAUSE_DAYS } from '../libs/audience/src/index.js';
 import { Wording } from '../libs/wording/src/index.js';
 import { Browser, type Shot } from '#testing/browser';
+import { eventually } from '#testing/eventually';
+import { startSystemOn } from '#testing/system';
+import { startBenchServer } from './support/bench-server.js';
 import { readerJourney } from '#testing/reader-journey';
 import { sampleContent } from './support/sample-mail.js';
 import { sampleReport } from './support/sample-report.js';
@@ -60,8 +64,11 @@ const JOURNEY_STEPS = ['mail', 'confirm', 'confirmed', 'preferences', 'unsubscri
 const JOURNEY_HEIGHT = 1_300;
 const SCHEMES = ['light', 'dark'] as const;
 
-// The pictures shall not hang on a network: an image of the mail is a plain box.
-const BOX = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" width="552" height="240"><rect width="552" height="240" fill="#8fb5a6"/></svg>')}`;
+// The pictures shall not hang on a network: the image of the mail is drawn here.
+const LANDSCAPE =
+  '<rect width="552" height="240" fill="#f4d9c6"/><circle cx="410" cy="84" r="34" fill="#e2502c"/>' +
+  '<path d="M0 200 120 92 210 168 330 60 552 214V240H0z" fill="#7fa596"/><path d="M0 240V206L150 150 300 214 420 160 552 216V240z" fill="#1c5a4a"/>';
+const BOX = `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" width="552" height="240">${LANDSCAPE}</svg>`)}`;
 
 async function sampleMail(): Promise<string> {
   const { document, errors } = parseContentDocument(JSON.stringify(sampleContent));
@@ -116,6 +123,80 @@ function journeyOf(locale: keyof typeof JOURNEYS): string {
   return `<!doctype html><body style="display:flex;gap:8px;margin:0;background:#888">${frames.join('')}</body>`;
 }
 
+/** The operator's page of a system that has just sent a campaign. */
+async function operatorsPage(browser: Browser): Promise<Buffer> {
+  const server = await startBenchServer();
+  const system = await startSystemOn(server.database);
+  try {
+    const client = await (await system.project('ALPINE')).client('TEST');
+    const topic = await client.post('/topics', { name: 'Product news', doubleOptInEnabled: false });
+    const consent = { source: 'picture' };
+    const rows = Array.from({ length: 400 }, (_, n) => ({ email: `reader${n}@example.com` }));
+    const topicKeys = [topic.at('topicKey')];
+    await client.post('/subscriber-imports', { rows, topicKeys, consent });
+    await eventually('the people are there', async () => {
+      const { pagination } = (await client.get('/subscribers?size=1')).body as {
+        pagination: { totalElements: number };
+      };
+      return pagination.totalElements === rows.length;
+    });
+    const draft = {
+      name: 'Spring',
+      subject: 'Spring is here',
+      contentText: 'All jackets',
+      topicIds: [topic.at('id')],
+    };
+    const campaign: string = (await client.post('/campaigns', draft)).at('campaignKey');
+    await client.post(`/campaigns/${campaign}/send`);
+    await eventually(
+      'it is sent',
+      async () => (await client.get(`/campaigns/${campaign}`)).at('status') === 'SENT',
+    );
+    const command = [
+      'dist/apps/cli/src/main.js',
+      'operator-key:create',
+      '--name',
+      'Picture',
+      '--scopes',
+      'system:read',
+      '--json',
+    ];
+    const env = { ...process.env, ...system.variables };
+    const made = execFileSync(process.execPath, command, { cwd: projectRoot(), env, encoding: 'utf8' });
+    const { key } = JSON.parse(made) as { readonly key: string };
+    await browser.open(`${system.baseUrl}/operator`);
+    await browser.run(`(() => {
+      document.querySelector('form input').value = ${JSON.stringify(key)};
+      document.querySelector('form').requestSubmit();
+    })()`);
+    await eventually('it shows figures', () =>
+      browser.run<boolean>(`document.querySelector('.figures dd') !== null`),
+    );
+    return await browser.shoot({ width: 1_000, scheme: 'light', most: 900 });
+  } finally {
+    await system.stop();
+    await server.stop();
+  }
+}
+
+/** What the README shows first: a mail, its report and the operator's page, side by side. */
+async function overview(browser: Browser, mail: string, report: string): Promise<void> {
+  const operator = await operatorsPage(browser);
+  const shot = async (html: string, width: number, most: number): Promise<Buffer> => {
+    await browser.show(html);
+    return browser.shoot({ width, scheme: 'light', most });
+  };
+  const image = (png: Buffer, style: string) =>
+    `<img src="data:image/png;base64,${png.toString('base64')}" style="position:absolute;border-radius:12px;box-shadow:0 18px 50px #0a162b55;${style}">`;
+  await browser.show(`<!doctype html><body style="margin:0;height:800px;position:relative;overflow:hidden;background:linear-gradient(120deg,#dfe7f5,#f6ded4)">
+    ${image(await shot(report, 1_000, 1_100), 'left:290px;top:60px;width:620px')}
+    ${image(operator, 'left:640px;top:210px;width:700px')}
+    ${image(await shot(mail, 375, 860), 'left:60px;top:100px;width:280px')}`);
+  const file = join(IMAGES, 'overview.png');
+  await writeFile(file, await browser.shoot({ width: 1_400, scheme: 'light', most: 800 }));
+  process.stdout.write(`${file}\n`);
+}
+
 async function keep(browser: Browser, name: string, html: string, shot: Shot): Promise<void> {
   await browser.show(html);
   const image = await browser.shoot(shot);
@@ -131,6 +212,7 @@ const browser = await Browser.start(chromium);
 try {
   const report = reportPage({ wording: ENGLISH, locale: 'en', sender: SENDER }, sampleReport).html.toString();
   const mail = await sampleMail();
+  await overview(browser, mail, report);
   for (const scheme of SCHEMES) {
     for (const [width, most] of [
       [375, 2_400],

@@ -100,9 +100,9 @@ function goalsOf({ goals, pairs }: Comparison, of: readonly Goal['of'][]): strin
     .join(', ');
 }
 
-const WIDTH = 880;
+const WIDTH = 1000;
 /** Where bars begin and end; names stand before, figures after them. */
-const BARS = { from: 290, to: 610 };
+const BARS = { from: 346, to: 610 };
 const TOP = 92;
 const ROW = 30;
 const BAR = 14;
@@ -157,9 +157,11 @@ export function peerChart(peer: string, block: string, results: string): string 
       `<rect class="${ratio < 1 ? 'loss' : 'gain'}" x="${from}" y="${y}" width="${round(to - from)}" height="${BAR}" rx="2"/>`,
       `<line class="range" x1="${placeOf(least)}" x2="${placeOf(most)}" y1="${y + BAR / 2}" y2="${y + BAR / 2}"/>`,
       ...(goal === null ? [] : [line(placeOf(goal), y - 4, y + BAR + 4, 'goal')]),
-      write(BARS.to + 24, base, `${short(ratio)}×`, ' class="ratio"'),
-      write(BARS.to + 80, base, `${ours} against ${theirs}/s`, ' class="quiet"'),
-      ...(isMissed ? [write(WIDTH - 16, base, `goal ${goal}×`, ' class="missed" text-anchor="end"')] : []),
+      write(BARS.to + 22, base, `${short(ratio)}×`, ' class="ratio"'),
+      write(BARS.to + 86, base, `${ours} against ${theirs}/s`, ' class="quiet"'),
+      ...(isMissed
+        ? [write(WIDTH - 16, base, `goal ${goal}× missed`, ' class="missed" text-anchor="end"')]
+        : []),
     ];
   });
   return [
@@ -225,8 +227,8 @@ const short = (ratio: number): string =>
 const titleOf = (peer: string) => `Operations a second, as multiples of ${peer}’s on the same machine`;
 
 const STYLE =
-  'text{font:13px system-ui,-apple-system,"Segoe UI","Noto Sans",sans-serif;fill:#1f2937}.title{font-weight:650;font-size:16px}' +
-  '.quiet{fill:#57606a;font-size:12px}.ratio{font-weight:650}.missed{fill:#9a3412;font-size:12px}' +
+  'text{font:14px system-ui,-apple-system,"Segoe UI","Noto Sans",sans-serif;fill:#1f2937}.title{font-weight:650;font-size:18px}' +
+  '.quiet{fill:#57606a;font-size:13px}.ratio{font-weight:650}.missed{fill:#9a3412;font-size:13px}' +
   '.ground{fill:#fff}.grid{stroke:#e2e7ef}.one{stroke:#8b95a5}.gain{fill:#2f6feb}.loss{fill:#e2824a}' +
   '.range{stroke:#0d131c;stroke-opacity:.75}.goal{stroke:#131c2b;stroke-width:2}' +
   '@media(prefers-color-scheme:dark){text{fill:#e6edf3}.quiet{fill:#9aa7b6}.missed{fill:#ffb38a}.ground{fill:#0d131c}.grid{stroke:#243044}' +

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { load } from 'cheerio';
 import { describe, expect, it } from '@jest/globals';
 import { Wording } from '#wording';
+import { peerChart } from '../../bench/support/peer-report.js';
 import { compileSources } from '../../libs/messaging/src/content/document/content-compiler.js';
 import { compileMergeTemplate } from '../../libs/messaging/src/content/merge/merge-template.js';
 import { SAMPLE_VALUES } from '../../libs/messaging/src/content/merge/merge-values.js';
@@ -51,6 +52,15 @@ ${load(mail('html').toArray(), { xml: true }).xml()}
 </svg>
 `;
 }
+
+it('the chart beside a peer has the figures of RESULTS.md (UPDATE_PICTURES=1 draws it)', () => {
+  const [file, results] = ['bench/beside-listmonk.svg', 'bench/RESULTS.md'].map((name) =>
+    join(projectRoot(), name),
+  );
+  const chart = peerChart('listmonk', 'peer', readFileSync(results!, 'utf8'));
+  if (process.env['UPDATE_PICTURES'] !== undefined) writeFileSync(file!, chart);
+  expect(readFileSync(file!, 'utf8')).toBe(chart);
+});
 
 describe('pictures of mails in the documentation', () => {
   it('stand below what they are made of', () => {

@@ -246,12 +246,10 @@ describeWith(['chromium'], 'what readers see in a browser', () => {
   it.each([
     '/docs',
     '/docs/quickstart',
-    '/docs/configuration',
     '/docs/guides/newsletter',
     '/docs/search?q=bounce',
     '/docs/reference',
-    '/docs/reference/campaigns',
-    '/docs/reference/events',
+    '/docs/reference/consents',
     '/problems/not-found',
     '/docs/nope',
   ])('read the documentation: %s', async (path) => {
