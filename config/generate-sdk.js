@@ -1,13 +1,16 @@
-// Prints packages/sdk/src/resources.ts, the methods of the SDK, from the OpenAPI document. npm run openapi writes the file.
+// Prints packages/sdk/src/resources.ts, the methods of the SDK, from the OpenAPI document; with `readme` the SDK's README with their
+// names. npm run openapi writes both files.
 import { readFileSync } from 'node:fs';
 
 const ROOT = `${import.meta.dirname}/..`;
 const JSON_TYPE = 'application/json';
+const HEADING = '## Resources and methods';
 
 const document = JSON.parse(readFileSync(`${ROOT}/docs/openapi.json`, 'utf8'));
-process.stdout.write(fileOf(methodsOf(document)));
+const write = process.argv[2] === 'readme' ? readmeOf : fileOf;
+process.stdout.write(write(methodsOf(document)));
 
-/** Methods by the group that has them: `campaigns.create` is in `campaigns`, `project` in the client itself (''). */
+/** Methods by the group that has them: `campaigns.create` is in `campaigns`. */
 function methodsOf({ paths }) {
   const groups = new Map();
   for (const [path, operations] of Object.entries(paths))
@@ -28,7 +31,9 @@ function methodsOf({ paths }) {
 
 function placeOf({ operationId, 'x-sdk-method': method }) {
   if (method === undefined) throw new Error(`${operationId} has no name in the SDK (@Operation({ sdk })).`);
-  return method.includes('.') ? method.split('.') : ['', method];
+  if (!method.includes('.'))
+    throw new Error(`${method} names no group: it has to be such as campaigns.create.`);
+  return method.split('.');
 }
 
 function methodOf(name, route, { operationId: id, summary, parameters = [], requestBody }) {
@@ -39,10 +44,12 @@ function methodOf(name, route, { operationId: id, summary, parameters = [], requ
     .map((one) => `${one.name}: ${one.schema?.type === 'integer' ? 'number' : 'string'}`);
   if (query.includes('page')) {
     const values = [`'${route}'`, 'filters', ...(path.length === 0 ? [] : [`{ ${path.join(', ')} }`])];
-    return `/** ${summary}. */
-  ${name}(${[...takes, `filters: Filters<'${id}'> = {}`].join(', ')}): List<Item<'${id}'>> {
+    takes.push(`filters: Filters<'${id}'> = {}`);
+    const code = `/** ${summary}. */
+  ${name}(${takes.join(', ')}): List<Item<'${id}'>> {
     return this.listOf<'${id}'>(${values.join(', ')});
   }`;
+    return { code, usage: usageOf(name, takes) };
   }
   const parts = path.length === 0 ? [] : [`path: { ${path.join(', ')} }`];
   if (requestBody?.content['image/png'] !== undefined) {
@@ -79,18 +86,46 @@ function csvMethodOf(route, { operationId: id, summary }) {
 
 function callOf({ name, summary, takes, parts, id, route, options = 'CallOptions' }) {
   const call = parts.length === 0 ? 'options' : `{ ...options, ${parts.join(', ')} }`;
-  return `/** ${summary}. */
+  const code = `/** ${summary}. */
   ${name}(${[...takes, `options?: ${options}`].join(', ')}): Promise<Answer<'${id}'>> {
     return this.transport.call<'${id}'>('${route}', ${call});
   }`;
+  return { code, usage: usageOf(name, takes) };
+}
+
+/** `create(body)`; a parameter with a default is marked: `all(filters?)`. */
+function usageOf(name, takes) {
+  const names = takes.map((one) => `${one.split(':')[0]}${one.endsWith('= {}') ? '?' : ''}`);
+  return `${name}(${names.join(', ')})`;
+}
+
+/** The README, whose last section has a row of methods for each group. */
+function readmeOf(groups) {
+  const readme = readFileSync(`${ROOT}/packages/sdk/README.md`, 'utf8');
+  const rows = [...groups].map(
+    ([group, own]) =>
+      `| \`${group}\` | ${[...own.values()].map(({ usage }) => `\`${usage}\``).join(', ')} |\n`,
+  );
+  return `${readme.split(HEADING)[0]}${HEADING}
+
+\`mailwright.campaigns.create(body)\` and so on. \`body\`, \`query\` and \`filters\` are those of the operation, which the method's comment names and
+the reference explains. Methods that take \`filters\` return a list, all others a promise, and those take \`{ signal, idempotencyKey }\` last.
+
+| Of \`mailwright\` | Methods |
+| --- | --- |
+${rows.join('')}`;
 }
 
 function fileOf(groups) {
-  const named = [...groups.keys()].filter((group) => group !== '');
-  const classes = named.map((group) =>
-    classOf(`class ${classNameOf(group)}`, [...groups.get(group).values()]),
+  const classes = [...groups].map(([group, own]) =>
+    classOf(
+      `class ${classNameOf(group)}`,
+      [...own.values()].map(({ code }) => code),
+    ),
   );
-  const fields = named.map((group) => `readonly ${group} = new ${classNameOf(group)}(this.transport);`);
+  const fields = [...groups.keys()].map(
+    (group) => `readonly ${group} = new ${classNameOf(group)}(this.transport);`,
+  );
   return `// Written by \`npm run openapi\` from docs/openapi.json: change the operation in its controller instead.
 import type { Answer, Body, Item, Query } from './operations.js';
 import type { List } from './pages.js';
@@ -100,7 +135,7 @@ import type { CallOptions, ReadOptions } from './transport.js';
 ${classes.join('\n\n')}
 
 /** The operations of the API, by what they are about. */
-${classOf('export abstract class Resources', [fields.join('\n  '), ...(groups.get('')?.values() ?? [])])}
+${classOf('export abstract class Resources', [fields.join('\n  ')])}
 `;
 }
 

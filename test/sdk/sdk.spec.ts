@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -43,7 +43,7 @@ describe('the SDK against the running api', () => {
   afterAll(() => system?.stop());
 
   it('takes people in, sends them a campaign and reads what came of it', async () => {
-    expect((await mailwright.project()).environment).toBe('TEST');
+    expect((await mailwright.project.get()).environment).toBe('TEST');
     const topic = await mailwright.topics.create({ name: 'News', doubleOptInEnabled: false });
     const ada = await mailwright.subscribers.create({
       email: 'ada+sdk@example.com',
@@ -253,13 +253,13 @@ describe('the SDK where the network is bad', () => {
       },
       { maxRetries: 1 },
     );
-    expect((await breaking.project()).projectKey).toBe('APIT');
+    expect((await breaking.project.get()).projectKey).toBe('APIT');
     const silent = await clientOf(() => undefined, { maxRetries: 0, timeoutMs: 100 });
-    const gaveUp = silent.project();
+    const gaveUp = silent.project.get();
     await expect(gaveUp).rejects.toThrow(MailwrightConnectionError);
     await expect(gaveUp).rejects.toThrow(/^The API at http:\/\/127\.0\.0\.1:\d+ did not answer in time\.$/);
     const nowhere = new Mailwright({ apiKey: 'mw_test_1', baseUrl: 'http://127.0.0.1:1', maxRetries: 0 });
-    await expect(nowhere.project()).rejects.toThrow('The API at http://127.0.0.1:1 cannot be reached.');
+    await expect(nowhere.project.get()).rejects.toThrow('The API at http://127.0.0.1:1 cannot be reached.');
   });
 
   it.each(['localhost:3000', 'mail.example.com', '', 'https://'])(
@@ -270,6 +270,12 @@ describe('the SDK where the network is bad', () => {
       );
     },
   );
+
+  it('says that a key is missing before it asks for anything', () => {
+    const withKey = (apiKey: string) => new Mailwright({ apiKey, baseUrl: 'https://mail.example.com' });
+    expect(() => withKey('')).toThrow('apiKey is empty. It has to be a key of the API');
+    expect(() => withKey('mw_test_1\n')).toThrow('apiKey has white space in it.');
+  });
 
   it('says that the path of the API is its own to add', () => {
     const baseUrl = 'http://localhost:3000/api/v1/';
@@ -297,9 +303,9 @@ describe('the SDK where the network is bad', () => {
 
   it('says so when something that is not the api answers', async () => {
     const client = await clientOf((_, response) => response.writeHead(404).end('<html>'));
-    await expect(client.project()).rejects.toMatchObject({ status: 404, message: 'HTTP 404' });
+    await expect(client.project.get()).rejects.toMatchObject({ status: 404, message: 'HTTP 404' });
     const proxy = await clientOf((_, response) => response.writeHead(403).end('{"message":"Not from here"}'));
-    await expect(proxy.project()).rejects.toMatchObject({
+    await expect(proxy.project.get()).rejects.toMatchObject({
       status: 403,
       slug: 'about:blank',
       message: 'HTTP 403',
@@ -364,6 +370,14 @@ describe('a webhook', () => {
 });
 
 describe('the SDK as a package', () => {
+  const compile = (compiler: 'typescript' | 'typescript-native', ...args: readonly string[]) =>
+    promisify(execFile)(process.execPath, [
+      join(projectRoot(), 'node_modules', compiler, 'bin/tsc'),
+      ...args,
+    ]).catch((error: { readonly stdout: string }) => {
+      throw new Error(error.stdout);
+    });
+
   /** Text without what the formatter changes. */
   const bare = (text: string) => text.replace(/[\s"';,|()]/g, '');
 
@@ -385,24 +399,19 @@ describe('the SDK as a package', () => {
     expect(plain(kept)).toBe(plain(types));
   });
 
-  it('has the methods of the OpenAPI document (npm run openapi writes them)', async () => {
+  it('has the methods of the OpenAPI document, and lists them (npm run openapi writes both)', async () => {
     const generator = join(projectRoot(), 'config/generate-sdk.js');
-    const { stdout } = await promisify(execFile)(process.execPath, [generator]);
-    const kept = readFileSync(join(projectRoot(), 'packages/sdk/src/resources.ts'), 'utf8');
-    expect(bare(kept)).toBe(bare(stdout));
+    const written = async (...args: readonly string[]) =>
+      (await promisify(execFile)(process.execPath, [generator, ...args])).stdout;
+    const kept = (file: string) => readFileSync(join(projectRoot(), 'packages/sdk', file), 'utf8');
+    expect(bare(kept('src/resources.ts'))).toBe(bare(await written()));
+    expect(kept('README.md')).toBe(await written('readme'));
   });
 
   it('compiles for the web alone and is below 15 KB, compressed', async () => {
     const out = mkdtempSync(join(tmpdir(), 'mailwright-sdk-'));
     try {
-      const tsc = join(projectRoot(), 'node_modules/typescript-native/bin/tsc');
-      await promisify(execFile)(process.execPath, [
-        tsc,
-        '-p',
-        join(projectRoot(), 'packages/sdk'),
-        '--outDir',
-        out,
-      ]);
+      await compile('typescript-native', '-p', join(projectRoot(), 'packages/sdk'), '--outDir', out);
       const files = readdirSync(out, { encoding: 'utf8', recursive: true }).filter((name) =>
         name.endsWith('.js'),
       );
@@ -415,4 +424,57 @@ describe('the SDK as a package', () => {
       rmSync(out, { recursive: true });
     }
   });
+
+  it('has types for programs that tell undefined from left out, and for those that resolve as Node 10 did', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'mailwright-sdk-'));
+    try {
+      const installed = join(directory, 'node_modules/@mailwright/sdk');
+      const sdk = join(projectRoot(), 'packages/sdk');
+      await compile('typescript-native', '-p', sdk, '--outDir', join(installed, 'dist'));
+      cpSync(join(sdk, 'package.json'), join(installed, 'package.json'));
+      const program = join(directory, 'program.ts');
+      writeFileSync(program, PROGRAM);
+      const strict = [
+        program,
+        '--ignoreConfig',
+        '--strict',
+        '--noEmit',
+        '--target',
+        'es2022',
+        '--skipLibCheck',
+      ];
+      const exact = ['--exactOptionalPropertyTypes', '--module', 'nodenext'];
+      await compile('typescript-native', ...strict, ...exact);
+      const asBefore = [
+        '--module',
+        'commonjs',
+        '--moduleResolution',
+        'node10',
+        '--ignoreDeprecations',
+        '6.0',
+      ];
+      await compile('typescript', ...strict, ...asBefore);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
 });
+
+/** A program that others could have written. */
+const PROGRAM = `
+import { Mailwright, type MailwrightOptions } from '@mailwright/sdk';
+import type { RenderedMail } from '@mailwright/sdk/react';
+
+export async function signUp(firstName: string | undefined, signal: AbortSignal | undefined, mail: RenderedMail) {
+  const options: MailwrightOptions = { apiKey: 'mw_test_1', baseUrl: 'https://mail.example.com', timeoutMs: undefined };
+  const mailwright = new Mailwright(options);
+  const { environment } = await mailwright.project.get({ signal });
+  environment satisfies 'LIVE' | 'TEST';
+  const person = { email: 'ada@example.com', firstName, topicKeys: ['news'], consent: { source: 'form' } };
+  await mailwright.subscribers.create(person, { signal, idempotencyKey: firstName });
+  await mailwright.messages.send({ to: { email: person.email }, from: undefined, subject: 'Hello', html: mail.html });
+  for await (const { email } of mailwright.subscribers.all({ status: undefined })) email satisfies string;
+  // @ts-expect-error: a subscriber has an address
+  await mailwright.subscribers.create({ ...person, email: undefined });
+}
+`;

@@ -8,7 +8,7 @@ import { type ApiCall, DemoClient, type SentRequest, UnreachableError } from './
 import { listAt } from './answer.js';
 
 const KEY = 'mw_test_secret';
-const getProject: ApiCall = (mailwright) => mailwright.project();
+const getProject: ApiCall = (mailwright) => mailwright.project.get();
 
 interface Reply {
   readonly status?: number;

@@ -40,7 +40,7 @@ export const flow: readonly Step[] = [
   // From the first look around to a confirmed consent.
   {
     name: 'The key opens a project in its test environment',
-    request: () => (mailwright) => mailwright.project(),
+    request: () => (mailwright) => mailwright.project.get(),
     check: (answer) => {
       if (answer.status === 401) throw new Unmet('a key that is known here', 'status 401', KEY_HINT);
       expectAnswer(answer, 200, { environment: 'TEST' });

@@ -8,11 +8,22 @@ type Success<Id extends OperationId> = operations[Id]['responses'] extends infer
   ? Responses[keyof Responses & (200 | 201 | 202 | 204)]
   : never;
 
+/** What is given, where `undefined` is the same as left out, also with `exactOptionalPropertyTypes`. */
+type Given<T> = T extends readonly (infer Element)[]
+  ? Given<Element>[]
+  : T extends object
+    ? {
+        [Name in keyof T]: Partial<Pick<T, Name>> extends Pick<T, Name>
+          ? Given<T[Name]> | undefined
+          : Given<T[Name]>;
+      }
+    : T;
+
 /** The JSON body of an operation. */
 export type Body<Id extends OperationId> = operations[Id] extends {
   requestBody?: { content: infer Content };
 }
-  ? JsonOf<Content>
+  ? Given<JsonOf<Content>>
   : never;
 
 /** The answer of an operation: its JSON, text where it is none, nothing with 204. */
@@ -27,7 +38,7 @@ export type Answer<Id extends OperationId> =
 
 /** The query parameters of an operation. */
 export type Query<Id extends OperationId> = operations[Id]['parameters'] extends { query?: infer Parameters }
-  ? NonNullable<Parameters>
+  ? Given<NonNullable<Parameters>>
   : never;
 
 /** One element of a list. */

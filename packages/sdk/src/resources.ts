@@ -49,6 +49,18 @@ class ApiKeys extends Resource {
   }
 }
 
+class Project extends Resource {
+  /** Get the project of the key. */
+  get(options?: ReadOptions): Promise<Answer<'getProject'>> {
+    return this.transport.call<'getProject'>('GET /project', options);
+  }
+
+  /** Change the settings of the project. */
+  update(body: Body<'updateProject'>, options?: CallOptions): Promise<Answer<'updateProject'>> {
+    return this.transport.call<'updateProject'>('PATCH /project', { ...options, json: body });
+  }
+}
+
 class ProjectTexts extends Resource {
   /** Get the texts of opt-in mails, footers and pages in a language. */
   get(locale: string, options?: ReadOptions): Promise<Answer<'getProjectTexts'>> {
@@ -1272,6 +1284,7 @@ class WebhookEndpoints extends Resource {
 /** The operations of the API, by what they are about. */
 export abstract class Resources extends Resource {
   readonly apiKeys = new ApiKeys(this.transport);
+  readonly project = new Project(this.transport);
   readonly projectTexts = new ProjectTexts(this.transport);
   readonly auditLog = new AuditLog(this.transport);
   readonly requests = new Requests(this.transport);
@@ -1296,14 +1309,4 @@ export abstract class Resources extends Resource {
   readonly credits = new Credits(this.transport);
   readonly events = new Events(this.transport);
   readonly webhookEndpoints = new WebhookEndpoints(this.transport);
-
-  /** Get the project of the key. */
-  project(options?: ReadOptions): Promise<Answer<'getProject'>> {
-    return this.transport.call<'getProject'>('GET /project', options);
-  }
-
-  /** Change the settings of the project. */
-  updateProject(body: Body<'updateProject'>, options?: CallOptions): Promise<Answer<'updateProject'>> {
-    return this.transport.call<'updateProject'>('PATCH /project', { ...options, json: body });
-  }
 }

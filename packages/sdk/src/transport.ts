@@ -7,24 +7,24 @@ export interface MailwrightOptions {
   /** Base URL of the API, without `/api/v1`, e.g. `https://mail.example.com`. */
   readonly baseUrl: string;
   /** Retries of a request when the API is busy or cannot be reached. Default: 3. */
-  readonly maxRetries?: number;
+  readonly maxRetries?: number | undefined;
   /** For one attempt, in milliseconds. Default: 30 000. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** Default: the platform's own. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: typeof fetch | undefined;
 }
 
 /** Options of every call. */
 export interface CallOptions {
   /** For a POST: makes two calls the same one. Default: a new one for each call, kept over its retries. */
-  readonly idempotencyKey?: string;
-  readonly signal?: AbortSignal;
+  readonly idempotencyKey?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of a call that reads. */
 export interface ReadOptions extends CallOptions {
   /** The properties to answer with, such as `email,customFields.plan`; others are then missing, whatever the type says. */
-  readonly fields?: string;
+  readonly fields?: string | undefined;
 }
 
 /** Method and path of an operation, its parameters in braces. */
@@ -48,12 +48,15 @@ const LONGEST_WAIT_MS = 60_000;
 
 /** Sends requests, again where that is safe and may help, and turns problems into errors. */
 export class Transport {
-  readonly #options: Required<MailwrightOptions>;
+  readonly #options: { readonly [Name in keyof MailwrightOptions]-?: NonNullable<MailwrightOptions[Name]> };
 
-  /** Throws a `TypeError` when `baseUrl` cannot be right. */
+  /** Throws a `TypeError` when `apiKey` or `baseUrl` cannot be right. */
   constructor(options: MailwrightOptions) {
-    refuseWrongBaseUrl(options.baseUrl);
-    this.#options = { maxRetries: 3, timeoutMs: 30_000, fetch: (...args) => fetch(...args), ...options };
+    const { apiKey, baseUrl, maxRetries = 3, timeoutMs = 30_000 } = options;
+    refuseWrongApiKey(apiKey);
+    refuseWrongBaseUrl(baseUrl);
+    const { fetch: send = (...args: Parameters<typeof fetch>) => fetch(...args) } = options;
+    this.#options = { apiKey, baseUrl, maxRetries, timeoutMs, fetch: send };
   }
 
   /** Throws `MailwrightError` and `MailwrightConnectionError`. */
@@ -124,6 +127,13 @@ export class Transport {
       ...(file !== undefined && { body: file }),
     };
   }
+}
+
+/** No header can carry white space at its ends, and a variable that is not set is empty. */
+function refuseWrongApiKey(apiKey: string): void {
+  const wrong =
+    typeof apiKey !== 'string' || apiKey === '' ? 'is empty' : /\s/.test(apiKey) && 'has white space in it';
+  if (wrong) throw new TypeError(`apiKey ${wrong}. It has to be a key of the API, such as mw_test_….`);
 }
 
 function refuseWrongBaseUrl(baseUrl: string): void {

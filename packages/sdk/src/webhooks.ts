@@ -18,7 +18,7 @@ export interface WebhookToVerify {
   /** Exactly as it came: parsed and written again it is another text. */
   readonly body: string;
   /** Seconds that its time may differ from now. Default: 300. */
-  readonly toleranceSeconds?: number;
+  readonly toleranceSeconds?: number | undefined;
 }
 
 /** Somebody else may have posted it: do nothing with it. */

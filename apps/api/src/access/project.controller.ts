@@ -26,7 +26,7 @@ export class ProjectController {
   @Get()
   @Operation({
     operationId: 'getProject',
-    sdk: 'project',
+    sdk: 'project.get',
     summary: 'Get the project of the key',
     scope: null,
     response: { status: 200, schema: projectView },
@@ -40,7 +40,7 @@ export class ProjectController {
   @Patch()
   @Operation({
     operationId: 'updateProject',
-    sdk: 'updateProject',
+    sdk: 'project.update',
     summary: 'Change the settings of the project',
     description:
       'JSON merge-patch (RFC 7396). Live and test keys share the settings. Opt-in mails and pages follow at once; a ' +
