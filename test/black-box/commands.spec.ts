@@ -1,4 +1,9 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { projectRoot } from '../../libs/platform/src/project-root.js';
 import { ApiClient } from '#testing/api-client';
 import { isOnCitus } from '#testing/database';
 import { eventually } from '#testing/eventually';
@@ -76,9 +81,43 @@ describe('every command of the operator', () => {
     expect((await outcome('key:revoke')).stderr).toContain("'--id <id>' not specified");
   });
 
-  it('shows the options of a command by help', async () => {
+  it('shows the options of a command by help, and all commands by topic within 80 columns', async () => {
     expect((await outcome('help', 'key:revoke')).stdout).toContain('--id <id>');
-    expect((await outcome('help')).stdout).toContain('tenant:list');
+    const { stdout } = await outcome('help');
+    expect(stdout).toMatch(/\nBilling:\n  subscription:show [^]*\nChecks:\n  doctor /);
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    const { version } = JSON.parse(readFileSync(join(projectRoot(), 'package.json'), 'utf8')) as Json;
+    expect((await outcome('--version')).stdout).toBe(`${String(version)}\n`);
+    ran.delete('--version');
+  });
+
+  it('completes commands, options and values in bash, where a colon ends a word', async () => {
+    const { script } = await run('completion', 'bash');
+    const completed = async (line: string) => {
+      const words = `${String(script)}\nCOMP_LINE=$1 COMP_POINT=\${#1}; _mailwright; echo "\${COMPREPLY[*]}"`;
+      return (await promisify(execFile)('bash', ['-c', words, 'bash', line])).stdout.trim();
+    };
+    expect(await completed('mailwright key:r')).toBe('revoke rotate');
+    expect(await completed('mailwright sta')).toBe('start');
+    expect(await completed('mailwright key:create --net')).toBe('--networks');
+    expect(await completed('mailwright key:create --env ')).toBe('live test');
+    expect(await completed('mailwright help doc')).toBe('doctor');
+    expect(await run('completion', 'zsh')).toMatchObject({ script: expect.stringContaining('#') });
+  });
+
+  it('examines an installation', async () => {
+    const { findings } = await run<{ findings: readonly Json[] }>('doctor');
+    expect(findings.map(({ check, status }) => [check, status])).toEqual([
+      ['settings', 'warning'],
+      ['database', 'ok'],
+      ['login', 'ok'],
+      ['clock', 'ok'],
+      ['redis', 'skipped'],
+      ['relay', 'warning'],
+      ['PUBLIC_URL', 'warning'],
+      ['BOUNCE_HOST', 'skipped'],
+      ['SPF_INCLUDE', 'skipped'],
+    ]);
   });
 
   it('archives a campaign, links its report and compares counters with what they count', async () => {

@@ -33,23 +33,52 @@ export function printResult(cli: CliContext, { json }: JsonOption, result: objec
   cli.print(`${json === true ? JSON.stringify(result) : text()}\n`);
 }
 
-/** Rows under their headings, in columns as wide as they need; `none` where there are no rows. */
+/**
+ * Rows under their headings, in columns as wide as they need; `none` where there are no rows. Where they need more than `width`
+ * characters, those of the terminal, each row is a block of its own with a line for each column.
+ */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
   none?: string,
+  width = process.stdout.isTTY ? process.stdout.columns : Infinity,
 ): string {
   if (rows.length === 0 && none !== undefined) return none;
   // Not Math.max(...rows): the stack limits the number of arguments.
   const widths = headings.map((heading, column) =>
-    rows.reduce((width, row) => Math.max(width, (row[column] ?? '').length), heading.length),
+    rows.reduce((most, row) => Math.max(most, (row[column] ?? '').length), heading.length),
   );
+  const needed = widths.reduce((sum, one) => sum + one, 2 * (widths.length - 1));
+  if (needed > width && rows.length > 0) return rows.map((row) => block(headings, row, width)).join('\n\n');
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
       .trimEnd();
   return [headings, ...rows].map(line).join('\n');
+}
+
+function block(headings: readonly string[], row: readonly string[], width: number): string {
+  const indent = Math.max(...headings.map(({ length }) => length)) + 2;
+  return headings
+    .map((heading, column) => {
+      const lines = wrapped(row[column] ?? '', width - indent);
+      return `${heading.padEnd(indent)}${lines.join(`\n${' '.repeat(indent)}`)}`.trimEnd();
+    })
+    .join('\n');
+}
+
+/** Lines of at most `width` characters, broken behind spaces and commas; a longer word stays whole. */
+export function wrapped(text: string, width: number): string[] {
+  return text.split('\n').flatMap((line) => {
+    const lines = [''];
+    for (const word of line.split(/(?<= |,(?! ))/)) {
+      const last = lines.length - 1;
+      if (lines[last] !== '' && `${lines[last]}${word}`.trimEnd().length > width) lines.push(word);
+      else lines[last] += word;
+    }
+    return lines.map((each) => each.trimEnd());
+  });
 }
 
 /** Names and values, one pair a line, the values aligned. */

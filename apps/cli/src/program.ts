@@ -1,10 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
 import { Command, CommanderError, Help } from 'commander';
 import { addAutomationCommands } from './commands/automations.command.js';
 import { addBillingCommands } from './commands/billing.command.js';
 import { addCampaignCommands } from './commands/campaigns.command.js';
 import { addCheckCommands } from './commands/checks.command.js';
+import { addCompletionCommand, PROGRAMS } from './commands/completion.command.js';
 import { addDatabaseCommands } from './commands/database.command.js';
 import { addDemoCommands } from './commands/demo.command.js';
+import { addDoctorCommand } from './commands/doctor.command.js';
 import { addDomainCommands } from './commands/domains.command.js';
 import { addKeyCommands, addOperatorKeyCommands } from './commands/keys.command.js';
 import { addProjectCommands } from './commands/projects.command.js';
@@ -15,22 +19,29 @@ import { addWebhookCommands } from './commands/webhooks.command.js';
 import { type Failure, failureOf } from './failures.js';
 import type { CliContext } from './output.js';
 
-const COMMANDS = [
-  addDatabaseCommands,
-  addTenantCommands,
-  addProjectCommands,
-  addKeyCommands,
-  addOperatorKeyCommands,
-  addDomainCommands,
-  addSubscriptionCommands,
-  addBillingCommands,
-  addCampaignCommands,
-  addAutomationCommands,
-  addSubscriberCommands,
-  addWebhookCommands,
-  addCheckCommands,
-  addDemoCommands,
-];
+/** Commands by what they are about, as the help shows them. */
+const TOPICS: Readonly<Record<string, readonly ((program: Command, cli: CliContext) => void)[]>> = {
+  'Tenants, projects and keys': [
+    addTenantCommands,
+    addProjectCommands,
+    addKeyCommands,
+    addOperatorKeyCommands,
+  ],
+  'Sending domains': [addDomainCommands],
+  'Campaigns and automations': [addCampaignCommands, addAutomationCommands],
+  People: [addSubscriberCommands],
+  Webhooks: [addWebhookCommands],
+  Billing: [addSubscriptionCommands, addBillingCommands],
+  'Database and secrets': [addDatabaseCommands],
+  Checks: [addDoctorCommand, addCheckCommands],
+  'Trials and this program': [addDemoCommands, addCompletionCommand],
+};
+
+const PROGRAMS_HELP = `
+Programs of the npm package (\`npx mailwright start\`):
+${Object.entries(PROGRAMS)
+  .map(([name, does]) => `  ${name.padEnd(8)}${does}`)
+  .join('\n')}`;
 
 /** Runs one command. Resolves to the exit code: 0 success, 1 failure, 2 wrong command line. */
 export async function run(args: readonly string[], cli: CliContext): Promise<0 | 1 | 2> {
@@ -55,18 +66,28 @@ function createProgram(cli: CliContext): Command {
     .description(
       'Operate Mailwright: its schema, tenants, projects, API keys, billing, sending domains, webhooks and subscribers’ data. DATABASE_URL says where; without it, the installation of `npm start` in this directory.',
     )
+    .version(version(), '--version', 'print the version')
     .helpCommand('help [command]', 'show this, or the options of a command')
+    .addHelpText('after', PROGRAMS_HELP)
     .configureHelp({
       optionDescription: (option) =>
         `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
     })
     .exitOverride()
     .configureOutput({ writeOut: cli.print, writeErr: cli.complain, outputError: () => undefined });
-  for (const add of COMMANDS) add(program, cli);
+  for (const [topic, adds] of Object.entries(TOPICS)) {
+    program.commandsGroup(`${topic}:`);
+    for (const add of adds) add(program, cli);
+  }
   for (const command of program.commands)
     if (command.options.every(({ long }) => long !== '--json'))
       command.option('--json', 'print one line of JSON');
   return program;
+}
+
+function version(): string {
+  const file = findPackageJSON(import.meta.url) ?? '';
+  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version;
 }
 
 function wrongCommandLine({ code, message }: CommanderError, command: Command | undefined): Failure {

@@ -28,6 +28,7 @@ export {
 } from './deliverability.module.js';
 export { deliverabilityEntities } from './deliverability.schema.js';
 export { DkimKeysService } from './dkim/dkim-keys.service.js';
+export { DnsReaderService } from './dns/dns-reader.service.js';
 export { type DkimIdentity, DkimSigner } from './dkim/dkim-signer.js';
 export {
   BrokenSigningKeyError,

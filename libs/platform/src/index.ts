@@ -69,7 +69,13 @@ export {
   type SmtpReply,
   type SmtpStage,
 } from './mail/mail-transport.js';
-export { checkRoute, type RouteCheck, RouteUnavailable, type SmtpRoute } from './mail/smtp-route.js';
+export {
+  checkRoute,
+  parseSmtpUrl,
+  type RouteCheck,
+  RouteUnavailable,
+  type SmtpRoute,
+} from './mail/smtp-route.js';
 export { SmtpTransport, type SmtpTransportOptions } from './mail/smtp-transport.js';
 export { isOfOutage, isUnavailability, logFailure, outageLines } from './lifecycle/outage.js';
 export { redisFailure } from './lifecycle/redis-failure.js';

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { type DnsServer, startDnsServer } from '#testing/dns-server';
+import { runCli } from '#testing/operator-cli';
+import { startRedis, type TestRedis } from '#testing/redis';
+import type { SmtpSink } from '#testing/sink-rules';
+import { startSmtpSink } from '#testing/smtp-sink';
+
+interface Finding {
+  readonly check: string;
+  readonly status: string;
+  readonly found: string;
+  readonly remedy?: string;
+}
+
+describe('doctor', () => {
+  let test: TestDatabase;
+  let dns: DnsServer;
+  let redis: TestRedis;
+  let relay: SmtpSink;
+
+  beforeAll(async () => {
+    [test, dns, redis, relay] = await Promise.all([
+      createTestDatabase(),
+      startDnsServer(),
+      startRedis(),
+      startSmtpSink(),
+    ]);
+    dns.a('mail.acme.example', '192.0.2.1');
+    dns.a('bounces.acme.example', '192.0.2.2');
+    dns.txt('spf.acme.example', 'v=spf1 ip4:192.0.2.3 -all');
+  });
+
+  afterAll(async () => {
+    await Promise.all([test?.drop(), dns?.stop(), redis?.stop(), relay?.stop()]);
+  });
+
+  const production = () => ({
+    NODE_ENV: 'production',
+    DATABASE_URL: test.url,
+    REDIS_URL: redis.url,
+    SMTP_URL: `smtp://127.0.0.1:${relay.port}`,
+    PUBLIC_URL: 'https://mail.acme.example',
+    BOUNCE_HOST: 'bounces.acme.example',
+    SPF_INCLUDE: 'spf.acme.example',
+    DNS_SERVERS: dns.address,
+    TOKEN_SECRET: 't'.repeat(64),
+    MASTER_KEY: 'm'.repeat(64),
+  });
+
+  async function examine(environment: Readonly<Record<string, string>>) {
+    const { exitCode, stdout, stderr } = await runCli(environment, ['doctor', '--json']);
+    const { findings } = JSON.parse(stdout) as { readonly findings: readonly Finding[] };
+    return { exitCode, stderr, findings: new Map(findings.map((finding) => [finding.check, finding])) };
+  }
+
+  it('finds nothing to do where all is well, and has sent nothing', async () => {
+    const { exitCode, findings } = await examine(production());
+    const statuses = [...findings.values()].map(({ check, status }) => [check, status]);
+    expect(exitCode).toBe(0);
+    expect(Object.fromEntries(statuses)).toMatchObject({
+      settings: 'ok',
+      database: 'ok',
+      clock: 'ok',
+      PUBLIC_URL: 'ok',
+      BOUNCE_HOST: 'ok',
+      SPF_INCLUDE: 'ok',
+    });
+    expect(relay.messages).toEqual([]);
+  });
+
+  it('says of each thing that fails what it is and what to do, and ends with 1', async () => {
+    dns.remove('bounces.acme.example');
+    const broken = { ...production(), SMTP_URL: 'smtp://127.0.0.1:1', SPF_INCLUDE: 'mail.acme.example' };
+    const { exitCode, stderr, findings } = await examine(broken);
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stderr)).toEqual({ error: { code: 'checks-failed', message: '3 checks failed.' } });
+    expect(findings.get('relay')).toMatchObject({
+      status: 'failed',
+      found: expect.stringContaining('127.0.0.1:1 cannot be used (connect)'),
+      remedy: expect.stringContaining('firewall'),
+    });
+    expect(findings.get('BOUNCE_HOST')).toMatchObject({
+      status: 'failed',
+      remedy: expect.stringContaining('A or AAAA record'),
+    });
+    expect(findings.get('SPF_INCLUDE')).toMatchObject({ found: 'mail.acme.example has no SPF record.' });
+  });
+
+  it('names all settings that are wrong, and fits 80 columns', async () => {
+    const { exitCode, stdout } = await runCli({ NODE_ENV: 'production', LOG_LEVEL: 'loud' }, ['doctor']);
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^FAILED +settings +DATABASE_URL is required/);
+    expect(stdout).toContain('LOG_LEVEL');
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  });
+});
