@@ -141,6 +141,9 @@ const MOST_ROWS = 200;
 /** Bars rather than a line: with so few points a line would be one large rectangle. */
 const MOST_BARS = 24;
 
+/** Points that have one in their middle to name. */
+const FEWEST_FOR_MIDDLE = 6;
+
 const WORDS = { sent: 'report.sent', opened: 'report.opened', clicked: 'report.clicked' } as const;
 
 /** A campaign over time: mails sent, and opens and clicks, each with its own scale. */
@@ -157,29 +160,45 @@ function panelFigure(view: PageView, { id, title, series }: Panel, timeline: Tim
   const { interval, points } = timeline;
   const { wording } = view;
   const most = Math.max(0, ...points.flatMap((point) => series.map((name) => point[name])));
-  const full = Math.max(1, most);
-  const [first, last] = [points[0]?.timestamp, points.length > 1 ? points.at(-1)?.timestamp : undefined];
+  const full = topOf(most);
+  const middle = points.length < FEWEST_FOR_MIDDLE ? null : Math.floor(points.length / 2);
+  const across = middle === null ? '' : `M${rounded((WIDTH * middle) / points.length)} 0V${HEIGHT}`;
+  const ticks = [0, ...(middle === null ? [] : [middle]), ...(points.length > 1 ? [points.length - 1] : [])];
   return html`<figure class="chart">
     <figcaption>
       ${series.length === 1 ? html`<span class="key ${series[0] ?? ''}">${say(view, title)}</span>` : series.map((name) => html`<span class="key ${name}">${say(view, WORDS[name])}</span>`)}
       ${most === 0 ? null : html`<span class="most">${say(view, `report.most.${interval}`, { count: countText(most, wording) })}</span>`}
     </figcaption>
-    <svg
-      viewBox="0 0 ${WIDTH} ${HEIGHT}"
-      preserveAspectRatio="none"
-      role="img"
-      aria-labelledby="${id}-title ${id}-desc"
-    >
-      <title id="${id}-title">${say(view, title)}</title>
-      <desc id="${id}-desc">${series.map((name) => html`${descriptionOf(view, name, timeline)} `)}</desc>
-      <path class="grid" d="M0 0.5H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT - 0.5}H${WIDTH}" />
-      ${points.length > MOST_BARS ? series.map((name) => seriesPaths(name, points, full)) : bars(series, points, full)}
-    </svg>
-    <p class="span" aria-hidden="true">
-      <span>${momentText(first, interval, wording)}</span>
-      ${last === undefined ? null : html`<span>${momentText(last, interval, wording)}</span>`}
-    </p>
+    <div class="plot">
+      <p class="scale" aria-hidden="true">
+        ${[full, full / 2, 0].map((value) => html`<span>${countText(value, wording)}</span>`)}
+      </p>
+      <svg
+        viewBox="0 0 ${WIDTH} ${HEIGHT}"
+        preserveAspectRatio="none"
+        role="img"
+        aria-labelledby="${id}-title ${id}-desc"
+      >
+        <title id="${id}-title">${say(view, title)}</title>
+        <desc id="${id}-desc">${series.map((name) => html`${descriptionOf(view, name, timeline)} `)}</desc>
+        <path class="grid" d="M0 0.5H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT - 0.5}H${WIDTH}${across}" />
+        ${points.length > MOST_BARS ? series.map((name) => seriesPaths(name, points, full)) : bars(series, points, full)}
+      </svg>
+      <p class="span" aria-hidden="true">
+        ${ticks.map((index) => html`<span>${momentText(points[index]?.timestamp, interval, wording)}</span>`)}
+      </p>
+    </div>
   </figure>`;
+}
+
+/** Multiples of a power of ten at which a scale may end. */
+const TOPS = [1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10];
+
+/** The even number that a scale ends with: the smallest one of few digits that holds `most`. */
+function topOf(most: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, most)));
+  const tops = [...TOPS, 20].map((step) => Math.round(step * power * 10) / 10);
+  return tops.find((top) => top >= most && top % 2 === 0) ?? most;
 }
 
 /** The bars of the series stand beside each other; few ones stay as slim as many would be. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { assert, codePoint, property, string } from '#testing/properties';
+import { assert, codePoint, integer, property, string } from '#testing/properties';
 import { Wording } from '#wording';
 import { sampleReport } from '../../../../bench/support/sample-report.js';
 import { renderMarkdown } from '../docs/markdown.js';
@@ -52,6 +52,29 @@ describe('The page of a report', () => {
     const text = textOf({ ...sampleReport, timeline: { ...sampleReport.timeline, points } });
     expect(text.match(/most in one \w+: [\d,]+/g)).toHaveLength(1);
     expect(text).toContain('Opened: none. Clicked: none.');
+  });
+
+  it('has scales that end with a round number above the most, and names their middle', () => {
+    const scaleOf = (most: number) => {
+      const points = [{ ...sampleReport.timeline.points[0]!, sent: most }];
+      const markup = markupOf({ ...sampleReport, timeline: { ...sampleReport.timeline, points } });
+      const [, scale = ''] = /class="scale"[^>]*>(.*?)<\/p>/.exec(markup) ?? [];
+      return scale
+        .replaceAll(/<[^>]*>/g, ' ')
+        .trim()
+        .split(/\s+/);
+    };
+    expect(scaleOf(9_210)).toEqual(['10,000', '5,000', '0']);
+    expect(scaleOf(1_148)).toEqual(['1,200', '600', '0']);
+    expect(scaleOf(1)).toEqual(['2', '1', '0']);
+    expect(scaleOf(0)).toEqual(['2', '1', '0']);
+    assert(
+      property(integer({ min: 1, max: 10_000_000 }), (most) => {
+        const [top = 0, middle = 0] = scaleOf(most).map((text) => Number(text.replaceAll(',', '')));
+        expect([top >= most, top <= Math.max(2, most * 2), middle * 2]).toEqual([true, true, top]);
+      }),
+      { numRuns: 50 },
+    );
   });
 
   it('draws few points as slim bars and many as a line', () => {
