@@ -81,6 +81,22 @@ describe('every command of the operator', () => {
     expect((await outcome('key:revoke')).stderr).toContain("'--id <id>' not specified");
   });
 
+  it('makes, lists and revokes a key of the operator’s API', async () => {
+    const made = await run('operator-key:create', '--name', 'Ops', '--scopes', 'system:read,tenants:read');
+    expect(made).toMatchObject({
+      key: expect.stringMatching(/^mw_op_/),
+      scopes: ['system:read', 'tenants:read'],
+    });
+    const wrong = await outcome('operator-key:create', '--name', 'Ops', '--scopes', 'tenants:reed');
+    expect([wrong.exitCode, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining('Did you mean tenants:read?'),
+    ]);
+    expect(await run('operator-key:revoke', '--id', String(made['id']))).toMatchObject({ id: made['id'] });
+    const keys = await run<readonly Json[]>('operator-key:list');
+    expect(keys.find(({ id }) => id === made['id'])).toMatchObject({ name: 'Ops', status: 'REVOKED' });
+  });
+
   it('shows the options of a command by help, and all commands by topic within 80 columns', async () => {
     expect((await outcome('help', 'key:revoke')).stdout).toContain('--id <id>');
     const { stdout } = await outcome('help');

@@ -105,6 +105,19 @@ describe('The operator’s API', () => {
     });
     expect([changed.status, changed.body]).toMatchObject([200, { name: 'Weekly', senderName: 'Globex' }]);
     expect((await operator.get(`/projects/${id}`)).body).toEqual(changed.body);
+    const kept = { deliveriesDays: 90, eventsDays: null };
+    expect((await operator.patch(`/projects/${id}/retention`, { deliveriesDays: 90 })).body).toEqual(kept);
+    expect((await operator.get(`/projects/${id}`)).body).toMatchObject({ retention: kept });
+    expectProblem(
+      await operator.patch(`/projects/${id}/retention`, { deliveriesDays: 5 }),
+      422,
+      'domain-validation',
+      { errors: { deliveriesDays: 'must be none, or from 60 to 36500 days' } },
+    );
+    expectProblem(await operator.post(`/projects/${id}/resume-sending`), 409, 'invalid-state', {
+      currentState: 'SENDING',
+      allowedStates: ['STOPPED'],
+    });
     expectProblem(await operator.get('/projects/999999999'), 404, 'not-found');
     expectProblem(await operator.get('/projects/none'), 404, 'not-found');
 
@@ -374,6 +387,19 @@ describe('The operator’s API', () => {
       currentState: expect.any(String),
       allowedStates: ['SUSPENDED'],
     });
+  });
+
+  it('runs the checks that the commands run', async () => {
+    for (const name of ['audit', 'credits', 'stripe']) {
+      const checked = await operator.post(`/checks/${name}`);
+      expect([checked.status, checked.body]).toEqual([200, { name, isCorrect: true, discrepancies: [] }]);
+    }
+    for (const name of ['automations', 'counters', 'statistics'])
+      expect((await operator.post(`/checks/${name}`)).body).toMatchObject({
+        name,
+        isCorrect: expect.any(Boolean),
+      });
+    expectProblem(await operator.post('/checks/nothing'), 404, 'not-found');
   });
 
   it('tells at a glance what mail waits and why, and goes on telling until the key ends', async () => {

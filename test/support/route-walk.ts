@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { API_SCOPES } from '#kernel';
-import { API_PREFIX, RouteTable } from '#platform/http';
+import { API_SCOPES, OPERATOR_SCOPES } from '#kernel';
+import { API_PREFIX, OPERATOR_PREFIX, RouteTable } from '#platform/http';
 
 interface WalkedResponse {
   readonly $ref?: string;
@@ -21,6 +21,7 @@ interface WalkedDocument {
   readonly components: { readonly responses?: Readonly<Record<string, WalkedResponse>> };
 }
 
+const NEED_KEYS = new RegExp(` (?:${API_PREFIX}|${OPERATOR_PREFIX})/(?!openapi\\.json$)`);
 const PROBLEM_STATUSES = ['401', '429', '500', '503'];
 
 /**
@@ -46,7 +47,7 @@ export function faultsOfRoutes(
       .filter((route) => !documented.has(route) && !publicRoutes.has(route))
       .map((route) => `${route} is not documented`),
     ...registered
-      .filter((route) => publicRoutes.has(route) && route.includes(` ${API_PREFIX}/`))
+      .filter((route) => publicRoutes.has(route) && NEED_KEYS.test(route))
       .map((route) => `${route} must not be public`),
     ...[...documented, ...publicRoutes]
       .filter((route) => !registered.includes(route))
@@ -63,7 +64,8 @@ export function faultsOfRoutes(
 function faultsOfOperation(document: WalkedDocument, operation: WalkedOperation): string[] {
   const { operationId = '', summary = '', tags = [], responses, security = [] } = operation;
   const scope = operation['x-required-scope'];
-  const hasScope = scope === null || (API_SCOPES as readonly (string | undefined)[]).includes(scope);
+  const known: readonly (string | undefined)[] = [...API_SCOPES, ...OPERATOR_SCOPES];
+  const hasScope = scope === null || known.includes(scope);
   const expected = typeof scope === 'string' ? [...PROBLEM_STATUSES, '403'] : PROBLEM_STATUSES;
   return [
     ...(hasScope ? [] : ['declares no scope']),

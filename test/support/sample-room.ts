@@ -51,6 +51,7 @@ export async function openRoom(
   const operator = { ...urls, ...SECRETS };
   if (isOperators && !makesAcme) await makeAcme(operator);
   const testKey = client.key ?? '';
+  const operatorKey = isOperators ? await makeOperatorKey(system) : '';
   await mkdir(join(directory, '.data'), { recursive: true });
   await writeFile(join(directory, '.data/demo.json'), JSON.stringify({ baseUrl: system.baseUrl, testKey }));
   const environment = {
@@ -62,8 +63,14 @@ export async function openRoom(
     ROOT,
     MAILWRIGHT_URL: system.baseUrl,
     MAILWRIGHT_KEY: testKey,
+    MAILWRIGHT_OPERATOR_KEY: operatorKey,
   };
   return { directory, client, database, environment };
+}
+
+async function makeOperatorKey({ variables }: System): Promise<string> {
+  const asked = ['operator-key:create', '--name', 'Samples', '--scopes', 'all'];
+  return String((await runCliForJson(variables, asked))['key']);
 }
 
 async function makeAcme(operator: Readonly<Record<string, string>>): Promise<void> {

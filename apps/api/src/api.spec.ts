@@ -12,6 +12,9 @@ import { type RunningApi, startApi, startFailure } from './start-api.js';
 /** Routes that need no key. Whatever else is open is a mistake. */
 const PUBLIC_ROUTES = new Set([
   'GET /openapi.json',
+  'GET /operator',
+  'GET /operator/operator.js',
+  'GET /operator/v1/openapi.json',
   'GET /',
   'GET /docs',
   'GET /docs/reference',
@@ -72,7 +75,11 @@ describe('The api', () => {
   const get = (path: string, headers: Record<string, string> = {}) => fetch(`${api.url}${path}`, { headers });
 
   it('documents each of its operations, and leaves nothing open by mistake', async () => {
-    expect(faultsOfRoutes(api.app, await api.app.get(ApiDocument).get(), PUBLIC_ROUTES)).toEqual([]);
+    const documents = api.app.get(ApiDocument);
+    const [own, operators] = [await documents.get(), await documents.ofOperator()];
+    const responses = { ...own.components.responses, ...operators.components.responses };
+    const both = { paths: { ...own.paths, ...operators.paths }, components: { responses } };
+    expect(faultsOfRoutes(api.app, both, PUBLIC_ROUTES)).toEqual([]);
   });
 
   it('refuses every operation without a key', async () => {
@@ -223,6 +230,15 @@ describe('The api', () => {
         'mailwright_http_requests_total',
       );
       expect((await fetch(`http://127.0.0.1:${operationsPort}/docs`)).status).toBe(404);
+      const statusOf = async (url: string) => (await fetch(url)).status;
+      for (const path of ['/operator', '/operator/operator.js']) {
+        expect(await statusOf(`http://127.0.0.1:${operationsPort}${path}`)).toBe(200);
+        expect(await statusOf(`${other.url}${path}`)).toBe(404);
+        expect(await statusOf(`${api.url}${path}`)).toBe(200);
+      }
+      for (const url of [`http://127.0.0.1:${operationsPort}`, other.url])
+        // Past 60 failures a minute the address is refused.
+        expect([401, 429]).toContain(await statusOf(`${url}/operator/v1/overview`));
     } finally {
       await other.app.close();
     }
@@ -244,6 +260,7 @@ describe('The api', () => {
       try {
         expect((await fetch(`${other.url}/metrics`)).status).toBe(404);
         expect((await fetch(`${other.url}/health/live`)).status).toBe(200);
+        expect((await fetch(`${other.url}/operator`)).status).toBe('NODE_ENV' in variables ? 404 : 200);
         if (!('METRICS_PORT' in variables)) continue;
         const statusOf = async (path: string) =>
           (await fetch(`http://127.0.0.1:${other.app.get(ApiLifecycle).ports.metrics}${path}`)).status;

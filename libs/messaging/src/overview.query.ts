@@ -315,7 +315,7 @@ function deferralsOf(open: readonly OpenGroup[], nameOf: (environmentId: number)
     .map(([reason, groups]) => ({
       reason,
       mails: total(groups, ({ mails }) => mails),
-      providers: [...new Set(groups.map(({ provider }) => provider))],
+      providers: [...new Set(groups.map(({ provider }) => provider))].sort(),
       projects: [...new Set(groups.map(({ environmentId }) => nameOf(environmentId)))].slice(0, 10),
     }))
     .sort((a, b) => b.mails - a.mails)

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
+import { DomainValidationError } from '#kernel';
 import { Database, drain, keptDay } from '#platform';
 import { PARTITION } from './deliveries/campaign-front.query.js';
 
@@ -19,6 +20,10 @@ interface KeptEnvironment {
 
 const BATCH = 5_000;
 
+/** Days for which rows are kept at least. */
+const LEAST_DAYS: Readonly<Record<keyof KeptDays, number>> = { deliveriesDays: 60, eventsDays: 30 };
+const MOST_DAYS = 36_500;
+
 /** Projects that keep rows for a shorter time than the installation: their settings, and the removal of their rows. */
 @Injectable()
 export class ProjectRetentionRepository {
@@ -33,7 +38,15 @@ export class ProjectRetentionRepository {
     });
   }
 
-  async set(projectId: number, { deliveriesDays, eventsDays }: KeptDays): Promise<void> {
+  /** Changes what is given. Throws `DomainValidationError`. */
+  async set(projectId: number, changes: Partial<KeptDays>): Promise<KeptDays> {
+    const faults = Object.entries(changes).flatMap(([name, days]) => {
+      const least = LEAST_DAYS[name as keyof KeptDays];
+      const isRight = days === null || (Number.isInteger(days) && days >= least && days <= MOST_DAYS);
+      return isRight ? [] : [[name, `must be none, or from ${least} to ${MOST_DAYS} days`] as const];
+    });
+    if (faults.length > 0) throw new DomainValidationError(Object.fromEntries(faults));
+    const { deliveriesDays, eventsDays } = { ...(await this.of(projectId)), ...changes };
     await this.database.system(() =>
       sql`
         insert into access.project_retention (project_id, deliveries_days, events_days)
@@ -41,6 +54,7 @@ export class ProjectRetentionRepository {
         on conflict (project_id) do update set deliveries_days = excluded.deliveries_days, events_days = excluded.events_days
       `.execute(this.database.tables()),
     );
+    return { deliveriesDays, eventsDays };
   }
 
   /** Environments with a time of their own, once for each kind of row. */

@@ -95,7 +95,7 @@ const REQUESTS_OF: Readonly<Partial<Record<ProblemSlug, RegExp>>> = {
   'in-use':
     /^(?:patch|delete) .*\/(?:topics|segments|custom-fields|sending-domain|media)\b|^delete .*\/templates\//,
   'invalid-state':
-    /\/(?:campaigns|campaign-reports|automations|custom-fields|sending-domain)\b|\/resend$|\/messages\/\{|\/rotate$|\/webhook-endpoints\/.*replay$|\/subscription\b|\/invoices\/|\/sending-domains\//,
+    /\/(?:campaigns|campaign-reports|automations|custom-fields|sending-domain)\b|\/resend$|\/messages\/\{|\/rotate$|\/webhook-endpoints\/.*replay$|\/subscription\b|\/invoices\/|\/sending-domains\/|\/resume-sending$/,
   'last-managing-key': /^delete .*\/api-keys\//,
   'pre-send-rejected': /\/campaigns\/.*\/(?:preview|test|schedule|send|resume|retry-failed)$/,
   'schedule-missing': /\/schedule$/,

@@ -1,9 +1,10 @@
 import { Body, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import { ApiKeysService, EnvironmentsQuery, ProjectsQuery, ProjectsService } from '#access';
-import { Clock, DomainValidationError, INSTALLATION, NotFoundError } from '#kernel';
+import { Clock, DomainValidationError, INSTALLATION, InvalidStateError, NotFoundError } from '#kernel';
+import { ProjectRetentionRepository, SendingStopsService } from '#messaging';
 import { AccountsService } from '#operator';
-import { AuditLogService } from '#platform';
+import { AuditLogService, AuditTrail } from '#platform';
 import { Operation, OperatorController, toPage } from '#platform/http';
 import { shownKey } from '../access/api-keys.controller.js';
 import { rotateApiKeyBody } from '../access/api-keys.dto.js';
@@ -22,6 +23,8 @@ import {
   projectKeyPage,
   projectListQuery,
   projectPage,
+  retentionBody,
+  retentionView,
   tenantListQuery,
   tenantPage,
   tenantView,
@@ -76,6 +79,8 @@ export class ProjectsController {
     private readonly accounts: AccountsService,
     private readonly projects: ProjectsService,
     private readonly query: ProjectsQuery,
+    private readonly retention: ProjectRetentionRepository,
+    private readonly stops: SendingStopsService,
   ) {}
 
   @Get()
@@ -152,11 +157,47 @@ export class ProjectsController {
     return this.#view(projectId);
   }
 
+  @Patch(':projectId/retention')
+  @Operation({
+    operationId: 'changeProjectRetention',
+    summary: 'Change for how long the mails and events of a project are kept',
+    description: 'What is left out stays.',
+    scope: 'projects:write',
+    body: retentionBody,
+    response: { status: 200, schema: retentionView },
+  })
+  async keep(
+    @Param('projectId', { schema: idParam }) projectId: number,
+    @Body({ schema: retentionBody }) { deliveriesDays, eventsDays }: z.output<typeof retentionBody>,
+  ) {
+    const { id } = await this.query.find(projectId);
+    return this.retention.set(id, {
+      ...(deliveriesDays !== undefined && { deliveriesDays }),
+      ...(eventsDays !== undefined && { eventsDays }),
+    });
+  }
+
+  @Post(':projectId/resume-sending')
+  @Operation({
+    operationId: 'resumeProjectSending',
+    summary: 'Resume the sending of a project that was stopped for bounces or complaints',
+    description: 'Its campaigns are still paused: the project resumes each of them.',
+    scope: 'projects:write',
+    response: { status: 204 },
+    problems: [409],
+  })
+  async resume(@Param('projectId', { schema: idParam }) projectId: number) {
+    const { live } = await this.query.find(projectId);
+    const resumed = await AuditTrail.inEnvironment(live.environmentId, () => this.stops.resume(live));
+    if (!resumed)
+      throw new InvalidStateError('The sending of the project is not stopped.', 'SENDING', ['STOPPED']);
+  }
+
   async #view(projectId: number) {
     const project = await this.query.find(projectId);
     const profile = await this.query.ofScope(project.live);
     if (profile === null) throw new NotFoundError();
-    return toOperatedProject(project, profile);
+    return toOperatedProject(project, profile, await this.retention.of(projectId));
   }
 }
 

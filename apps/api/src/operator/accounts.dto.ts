@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Project, ProjectWithEnvironments } from '#access';
 import { PLAN_TIERS, SUBSCRIPTION_STATUSES } from '#billing';
 import { API_SCOPES } from '#kernel';
+import type { KeptDays } from '#messaging';
 import { type Answer, int64, pageOf, pageQuery, PLACES, strictBody, timestamp } from '#platform/http';
 import {
   allowedNetworks,
@@ -64,10 +65,27 @@ export const createProjectBody = strictBody({
 
 const { trackingHost: _trackingHost, ...settings } = updateProjectBody.shape;
 
+const kept = (rows: string) =>
+  z
+    .int()
+    .nullable()
+    .meta({ description: `Days for which ${rows} are kept; null: as the installation does.` });
+const keptDays = {
+  deliveriesDays: kept('mails, from 60 on,'),
+  eventsDays: kept('opens, clicks and events, from 30 on,'),
+};
+
 export const changeProjectBody = strictBody({
   ...settings,
   aiSegmentSuggestionsEnabled: leftOut(z.boolean()),
 }).meta({ id: 'ChangeProject' });
+
+export const retentionBody = strictBody({
+  deliveriesDays: keptDays.deliveriesDays.optional(),
+  eventsDays: keptDays.eventsDays.optional(),
+}).meta({ id: 'ChangeRetention' });
+
+export const retentionView = z.object(keptDays).meta({ id: 'Retention' });
 
 const LISTED = {
   id: int64,
@@ -84,7 +102,7 @@ export const projectPage = pageOf(listedProjectView, 'ListedProjectPage');
 
 export const operatedProjectView = projectView
   .omit({ selected: true, environment: true, trackingHostStatus: true })
-  .extend(LISTED)
+  .extend({ ...LISTED, retention: retentionView })
   .meta({ id: 'OperatedProject' });
 
 export function toListedProject({ live, test, tenantId: _tenantId, ...project }: ProjectWithEnvironments) {
@@ -94,8 +112,9 @@ export function toListedProject({ live, test, tenantId: _tenantId, ...project }:
 export function toOperatedProject(
   project: ProjectWithEnvironments,
   { defaultFromEmail: fromEmail, logoUrl, color, ...profile }: Project,
+  retention: KeptDays,
 ): Answer<typeof operatedProjectView> {
-  return { ...profile, ...toListedProject(project), fromEmail, brand: { logoUrl, color } };
+  return { ...profile, ...toListedProject(project), fromEmail, brand: { logoUrl, color }, retention };
 }
 
 export const projectKeyListQuery = pageQuery({

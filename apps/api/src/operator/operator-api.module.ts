@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
+import { AudienceModule } from '#audience';
 import { DeliverabilityModule } from '#deliverability';
-import { OverviewQuery } from '#messaging';
+import { MessagingModule, OverviewQuery, ProjectRetentionRepository } from '#messaging';
 import { AccountsModule } from '#operator';
 import { AuditLogService } from '#platform';
 import {
@@ -11,6 +12,7 @@ import {
 } from './accounts.controller.js';
 import { InvoicesController, PlansController, TenantBillingController } from './billing.controller.js';
 import {
+  ChecksController,
   OperatedDomainsController,
   OperatorPageController,
   OverviewController,
@@ -18,7 +20,7 @@ import {
 
 /** The operator's API below /operator/v1, and the page. */
 @Module({
-  imports: [AccountsModule, DeliverabilityModule],
+  imports: [AccountsModule, AudienceModule, DeliverabilityModule, MessagingModule],
   controllers: [
     TenantsController,
     ProjectsController,
@@ -29,8 +31,9 @@ import {
     InvoicesController,
     OperatedDomainsController,
     OverviewController,
+    ChecksController,
     OperatorPageController,
   ],
-  providers: [AuditLogService, OverviewQuery],
+  providers: [AuditLogService, OverviewQuery, ProjectRetentionRepository],
 })
 export class OperatorApiModule {}

@@ -7,10 +7,21 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { EnvironmentsQuery, OperatorKeysService } from '#access';
+import { CountersService } from '#audience';
+import { CreditsQuery, StripeSubscriptionsService } from '#billing';
 import { DomainControlService, SENDING_DOMAIN_STATUSES, SendingDomainsQuery } from '#deliverability';
-import { NotFoundError, type ProjectScope } from '#kernel';
-import { OverviewQuery } from '#messaging';
-import { AuditTrail, type Config, CONFIG, describeError, Operations, projectRoot } from '#platform';
+import { Clock, NotFoundError, type ProjectScope } from '#kernel';
+import { automationDiscrepancies, OverviewQuery, statisticsDiscrepancies } from '#messaging';
+import {
+  AuditTrail,
+  checkAuditLogs,
+  type Config,
+  CONFIG,
+  Database,
+  describeError,
+  Operations,
+  projectRoot,
+} from '#platform';
 import {
   type AuthenticatedCaller,
   Caller,
@@ -265,6 +276,71 @@ export class OverviewController {
         yield `event: failed\ndata: ${JSON.stringify({ detail: describeError(error) })}\n\n`;
       }
       for (let waited = 0; waited < EVERY_MS && !this.draining.isOn; waited += TICK_MS) await delay(TICK_MS);
+    }
+  }
+}
+
+const CHECKS = ['audit', 'automations', 'counters', 'credits', 'statistics', 'stripe'] as const;
+
+const checkView = z
+  .object({
+    name: z.enum(CHECKS),
+    isCorrect: z.boolean(),
+    discrepancies: z
+      .array(z.record(z.string(), z.unknown()))
+      .meta({ description: 'A row for each, at most 1 000.' }),
+  })
+  .meta({ id: 'CheckResult' });
+const MOST_DISCREPANCIES = 1_000;
+
+@OperatorController('checks', { tag: 'System' })
+export class ChecksController {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly counters: CountersService,
+    private readonly credits: CreditsQuery,
+    private readonly stripe: StripeSubscriptionsService,
+  ) {}
+
+  @Post(':name')
+  @Operation({
+    operationId: 'runCheck',
+    summary: 'Compare stored figures with the rows that they stand for',
+    description:
+      `One of ${CHECKS.map((name) => `\`${name}\``).join(', ')}, as the command \`check:…\` does, which alone repairs. ` +
+      'It reads all rows: on a large installation this takes longer than a request may (503), and the command does it.',
+    scope: 'system:read',
+    response: { status: 200, schema: checkView },
+    mutates: false,
+  })
+  async run(@Param('name') name: string) {
+    const check = CHECKS.find((known) => known === name);
+    if (check === undefined) throw new NotFoundError();
+    const found = await this.#find(check);
+    return {
+      name: check,
+      isCorrect: found.length === 0,
+      discrepancies: found.slice(0, MOST_DISCREPANCIES).map((row) => ({ ...row })),
+    };
+  }
+
+  async #find(name: (typeof CHECKS)[number]): Promise<readonly object[]> {
+    switch (name) {
+      case 'audit':
+        return (await checkAuditLogs(this.database, this.clock.now())).faults;
+      case 'automations':
+        return automationDiscrepancies(this.database);
+      case 'counters': {
+        const { differences, statusDifferences, strayConsents } = await this.counters.check();
+        return [...differences, ...statusDifferences, ...strayConsents];
+      }
+      case 'credits':
+        return this.credits.discrepancies();
+      case 'statistics':
+        return statisticsDiscrepancies(this.database);
+      case 'stripe':
+        return this.stripe.strays();
     }
   }
 }

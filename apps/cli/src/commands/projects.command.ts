@@ -52,6 +52,8 @@ const OPTIONS = {
   'brand.color': '--color',
   privacyUrl: '--privacy-url',
   contactEmail: '--contact',
+  deliveriesDays: '--deliveries',
+  eventsDays: '--events',
 };
 
 export function addProjectCommands(program: Command, cli: CliContext): void {
@@ -126,12 +128,8 @@ export function addProjectCommands(program: Command, cli: CliContext): void {
     );
   withProjectOption(program.command('project:retention'))
     .description('show or set how long a project’s mails and events are kept')
-    .option(
-      '--deliveries <days>',
-      'let mails go after so many days; none: as the installation does',
-      days(60),
-    )
-    .option('--events <days>', 'let opens, clicks and events go after so many days; none: the same', days(30))
+    .option('--deliveries <days>', 'let mails go after so many days; none: as the installation does', days)
+    .option('--events <days>', 'let opens, clicks and events go after so many days; none: the same', days)
     .action(async (options: RetentionOptions & JsonOption) => {
       const { name, kept } = await setRetention(cli, options);
       printResult(cli, options, kept, () => retentionText(name, kept));
@@ -215,27 +213,23 @@ async function setRetention(cli: CliContext, { project, deliveries, events }: Re
   return withServices(cli, async ({ database, projectList }) => {
     const found = await findProject(projectList, project);
     const retention = new ProjectRetentionRepository(database);
-    const before = await retention.of(found.id);
-    const kept = {
-      deliveriesDays: daysAfter(before.deliveriesDays, deliveries),
-      eventsDays: daysAfter(before.eventsDays, events),
+    const changes = {
+      ...(deliveries !== undefined && { deliveriesDays: daysOf(deliveries) }),
+      ...(events !== undefined && { eventsDays: daysOf(events) }),
     };
-    if (deliveries !== undefined || events !== undefined) await retention.set(found.id, kept);
+    const kept =
+      Object.keys(changes).length === 0
+        ? await retention.of(found.id)
+        : await namingOptions(OPTIONS, () => retention.set(found.id, changes));
     return { name: projectName(found), kept };
   });
 }
 
-function daysAfter(before: number | null, to: Days | undefined): number | null {
-  return to === 'none' ? null : (to ?? before);
-}
+const daysOf = (given: Days): number | null => (given === 'none' ? null : given);
 
-function days(least: number): (value: string) => Days {
-  return (value) => {
-    if (value === 'none') return value;
-    const number = Number(value);
-    if (Number.isSafeInteger(number) && number >= least && number <= 36_500) return number;
-    throw new InvalidArgumentError(`must be none, or a number of days from ${least} to 36500`);
-  };
+function days(value: string): Days {
+  if (value === 'none' || /^\d{1,9}$/.test(value)) return value === 'none' ? value : Number(value);
+  throw new InvalidArgumentError('must be none, or a number of days');
 }
 
 function retentionText(name: string, { deliveriesDays, eventsDays }: KeptDays): string {

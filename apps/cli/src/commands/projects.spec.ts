@@ -35,7 +35,7 @@ describe('The operator', () => {
     for (const days of ['59', 'long', '1e9', '60.5']) {
       expect(await run(...retention, '--deliveries', days)).toMatchObject({
         exitCode: 2,
-        stderr: expect.stringContaining('must be none, or a number of days from 60 to 36500'),
+        stderr: expect.stringMatching(/must be none, or (?:a number of days|from 60 to 36500 days)/),
       });
     }
   });
