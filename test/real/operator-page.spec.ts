@@ -13,10 +13,10 @@ describeWith(['chromium'], 'the operator’s page in a browser', () => {
   let page: string;
 
   beforeAll(async () => {
-    const { port, release } = await takePort();
-    await release();
-    system = await startSystem({ OPERATIONS_PORT: String(port) });
-    page = `http://127.0.0.1:${port}/operator`;
+    const taken = await takePort();
+    await taken.release();
+    system = await startSystem({ OPERATIONS_PORT: String(taken.port) });
+    page = `http://127.0.0.1:${taken.port}/operator`;
     browser = await Browser.start(executableOf('chromium'));
   });
   afterAll(async () => {
