@@ -42,8 +42,9 @@ export class CampaignRun {
     connections: number,
     variables: Environment = {},
     start: (variables: Environment) => Promise<RunningSystem> = startSystem,
+    keep: 'raw' | 'index' = 'index',
   ): Promise<CampaignRun> {
-    const sink = await startRawSmtpSink({ keep: 'index' });
+    const sink = await startRawSmtpSink({ keep });
     const system = await start({
       SMTP_URL: sink.url,
       SMTP_CONNECTIONS: String(connections),
@@ -83,6 +84,7 @@ export class CampaignRun {
     recipients: number,
     policy?: 'HOLD',
     prepare?: (client: ApiClient) => Promise<void>,
+    fields: object = {},
   ): Promise<CampaignOnItsWay> {
     const { database } = this.system;
     const project = await this.system.project(projectKey);
@@ -101,6 +103,7 @@ export class CampaignRun {
       subject: 'Hello {{ subscriber.first_name }}',
       contentText: 'Hello {{ subscriber.first_name }}, here is the news.',
       topicIds: [topic.at('id')],
+      ...fields,
     });
     const path = `/campaigns/${campaign.at('campaignKey')}`;
     await this.#queue(client, path, policy);
@@ -128,8 +131,8 @@ export class CampaignOnItsWay {
   constructor(
     private readonly run: CampaignRun,
     private readonly project: SystemProject,
-    private readonly client: ApiClient,
-    private readonly path: string,
+    readonly client: ApiClient,
+    readonly path: string,
   ) {}
 
   async isSent(): Promise<void> {
