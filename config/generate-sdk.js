@@ -22,9 +22,10 @@ function methodsOf({ paths }) {
       groups.set(group, methods);
       if (methods.has(name)) throw new Error(`Two operations are ${group}.${name} in the SDK.`);
       const route = `${verb.toUpperCase()} ${path.replace('/api/v1', '')}`;
-      methods.set(name, methodOf(name, route, operation));
-      if (operation.requestBody?.content['text/csv'] !== undefined)
-        methods.set('csv', csvMethodOf(route, operation));
+      const { [JSON_TYPE]: json, 'text/csv': csv } = operation.requestBody?.content ?? {};
+      const isFile = csv !== undefined && json === undefined;
+      methods.set(name, (isFile ? fileMethodOf : methodOf)(name, route, operation));
+      if (csv !== undefined && !isFile) methods.set('csv', csvMethodOf(route, operation));
     }
   return groups;
 }
@@ -69,6 +70,12 @@ function methodOf(name, route, { operationId: id, summary, parameters = [], requ
   // Where there is a query, fields are in it.
   const isRead = named('query').includes('fields') && query.length === 0;
   return callOf({ name, summary, takes, parts, id, route, options: isRead ? 'ReadOptions' : 'CallOptions' });
+}
+
+/** Takes CSV alone. */
+function fileMethodOf(name, route, { operationId: id, summary }) {
+  const takes = ['csv: string | Blob', `query: Query<'${id}'> = {}`];
+  return callOf({ name, summary, takes, parts: ['csv', 'query'], id, route });
 }
 
 /** Takes the body as a file, and in the query what JSON has in the body. */

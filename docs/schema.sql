@@ -1242,6 +1242,7 @@ create table audience.imports (
   created_at timestamp with time zone not null,
   completed_at timestamp with time zone,
   resubscribe boolean not null default false,
+  suppression_reason text,
   constraint imports_pkey PRIMARY KEY (id, environment_id),
   constraint imports_on_conflict_check CHECK ((on_conflict = ANY (ARRAY['UPSERT'::text, 'SKIP'::text]))),
   constraint imports_status_check CHECK ((status = ANY (ARRAY['RECEIVING'::text, 'QUEUED'::text, 'IN_PROGRESS'::text, 'COMPLETED'::text, 'FAILED'::text])))

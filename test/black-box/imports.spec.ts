@@ -354,4 +354,70 @@ describe('importing subscribers', () => {
     await eventually('all mails are on their way', async () => (await mails()).length >= people.length);
     expect((await mails()).map(({ address }) => address).sort()).toEqual(people.toSorted());
   });
+
+  describe('of addresses to suppress', () => {
+    const suppress = (file: string, query = ''): Promise<ApiAnswer> =>
+      client.post(`/suppression-imports${query}`, file, { headers: { 'content-type': 'text/csv' } });
+
+    it('suppresses each as by the list, and tells which rows were wrong or known', async () => {
+      const person = { email: 'Sue@example.com', topicKeys: [topicKey], consent: { source: 'form' } };
+      expect((await client.post('/subscribers', person)).status).toBe(201);
+      await client.post('/suppressions', { email: 'known@example.com', reason: 'SPAM_COMPLAINT' });
+      const mapping = encodeURIComponent(JSON.stringify({ 'Email Address': 'email', When: null }));
+      const accepted = await suppress(
+        'Email Address,reason,When\nsue@example.com,,1\nhard@example.com,hard_bounce,2\nknown@example.com,HARD_BOUNCE,3\n' +
+          'nobody,,4\nodd@example.com,TIRED,5\ntwice@example.com,,6\ntwice@example.com,BLOCKED,7\n',
+        `?mapping=${mapping}`,
+      );
+      const path = `/suppression-imports/${accepted.at('id')}`;
+      expect([accepted.status, accepted.headers.get('location')]).toEqual([202, `/api/v1${path}`]);
+      const found = await eventually('the import ends', async () => {
+        const seen = await client.get(path);
+        return seen.at('status') === 'COMPLETED' && seen;
+      });
+      expect(found.at('counts')).toEqual({ total: 7, suppressed: 3, skipped: 2, failed: 2 });
+      expect((await client.get(`${path}/errors`)).at('data')).toEqual([
+        { row: 4, line: 5, email: null, errors: { email: expect.any(String) } },
+        {
+          row: 5,
+          line: 6,
+          email: 'odd@example.com',
+          errors: { reason: 'must be one of GLOBAL_UNSUBSCRIBE, SPAM_COMPLAINT, HARD_BOUNCE, BLOCKED' },
+        },
+        { row: 6, line: 7, email: 'twice@example.com', errors: { row: expect.stringContaining('row 7') } },
+      ]);
+      const stored = async (email: string) => {
+        const { suppressed, reason, streams } = (await client.get(`/suppressions/${email}`)).body as Record<
+          string,
+          unknown
+        >;
+        return [suppressed, reason, streams];
+      };
+      expect(await stored('sue@example.com')).toEqual([true, 'GLOBAL_UNSUBSCRIBE', 'MARKETING']);
+      expect(await stored('hard@example.com')).toEqual([true, 'HARD_BOUNCE', 'ALL']);
+      expect(await stored('known@example.com')).toEqual([true, 'SPAM_COMPLAINT', 'ALL']);
+      expect(await stored('twice@example.com')).toEqual([true, 'BLOCKED', 'ALL']);
+      expect((await client.get('/suppressions/odd@example.com')).at('suppressed')).toBe(false);
+      const { consents } = (await client.get('/subscribers/sue@example.com/consents')).body as {
+        consents: { status: string }[];
+      };
+      expect(consents.map(({ status }) => status)).toEqual(['UNSUBSCRIBED']);
+      expect((await client.get(`/subscriber-imports/${accepted.at('id')}`)).status).toBe(404);
+    });
+
+    it('names what cannot be read, and suppresses nobody', async () => {
+      const unknown = await suppress('email,When\nno@example.com,1\n');
+      expect([unknown.status, unknown.at('errors')]).toEqual([
+        422,
+        { 'columns[1]': 'is not a known column: When' },
+      ]);
+      const wrong = await suppress('email\nno@example.com\n', '?reason=TIRED&mapping=x');
+      expect([wrong.status, Object.keys(wrong.at('errors'))]).toEqual([400, ['reason']]);
+      const unmapped = await suppress('email\nno@example.com\n', '?mapping=x');
+      expect([unmapped.status, Object.keys(unmapped.at('errors'))]).toEqual([400, ['mapping']]);
+      expect((await suppress('')).status).toBe(400);
+      expect((await client.post('/suppression-imports', { rows: [] })).status).toBe(415);
+      expect((await client.get('/suppressions/no@example.com')).at('suppressed')).toBe(false);
+    });
+  });
 });

@@ -66,6 +66,7 @@ const UNKNOWN: Ids = {
   campaignKey: 'APIT-999',
   id: '019aa3b5-0000-7000-8000-000000000000',
   importId: '019aa3b5-0000-7000-8000-000000000000',
+  suppressionImportId: '019aa3b5-0000-7000-8000-000000000000',
   exportId: '019aa3b5-0000-7000-8000-000000000000',
   apiKeyId: '019aa3b5-0000-7000-8000-000000000000',
   messageId: '019aa3b5-0000-7000-8000-000000000000',
@@ -181,6 +182,9 @@ describe('projects and their environments', () => {
       [endpoint.at('id')],
     );
     const importId = await importOne();
+    const suppressions = await owner.post('/suppression-imports', 'email\nno address\n', {
+      headers: { 'content-type': 'text/csv' },
+    });
     const ordered = await owner.post('/exports', { what: 'SUBSCRIBERS', format: 'CSV' });
     const apiKey = await owner.post('/api-keys', { name: 'Secret', scopes: ['topics:read'] });
     const message = await owner.post('/messages', {
@@ -201,6 +205,7 @@ describe('projects and their environments', () => {
       campaignKey: campaign.at('campaignKey'),
       id: inbox.at('data', 0, 'id'),
       importId,
+      suppressionImportId: suppressions.at('id'),
       exportId: ordered.at('id'),
       apiKeyId: apiKey.at('id'),
       messageId: message.at('id'),
@@ -254,6 +259,7 @@ describe('projects and their environments', () => {
   /** Parameters of one name that stand for different things. */
   const idNameOf = (path: string, name: string): string => {
     if (path.startsWith('/suppressions')) return 'suppressed';
+    if (path.startsWith('/suppression-imports')) return 'suppressionImportId';
     if (path.startsWith('/exports')) return 'exportId';
     if (path.startsWith('/api-keys')) return 'apiKeyId';
     if (path.startsWith('/media')) return 'mediaId';

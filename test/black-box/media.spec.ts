@@ -242,6 +242,7 @@ describe('images of mails', () => {
   it('are refused as larger than 5 MB, as SVG, compressed, and without the scope', async () => {
     expectProblem(await upload(Buffer.alloc(5 * 1_048_576 + 1), 'image/png'), 413, 'payload-too-large');
     expectProblem(await upload(Buffer.from('<svg/>'), 'image/svg+xml'), 415, 'unsupported-media-type');
+    expectProblem(await client.post('/media', { png: '…' }), 415, 'unsupported-media-type');
     const compressed = { 'content-type': 'image/png', 'content-encoding': 'gzip' };
     expectProblem(
       await client.post('/media', Buffer.from('x'), { headers: compressed }),

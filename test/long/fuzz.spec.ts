@@ -37,6 +37,7 @@ const NAMED_IN: readonly (readonly [path: RegExp, member: string, kind: string])
   [/\/automations$/, 'automationKey', 'automationId'],
   [/\/custom-fields$/, 'key', 'key'],
   [/\/subscriber-imports$/, 'id', 'importId'],
+  [/\/suppression-imports$/, 'id', 'suppressionImportId'],
   [/\/exports$/, 'id', 'exportId'],
   [/\/messages$/, 'id', 'messageId'],
   [/\/relays$/, 'relayKey', 'relayKey'],

@@ -33,6 +33,7 @@ const HOSTILITIES = [
 /** What a path's `{id}` is of. */
 const IDS = [
   ['/api/v1/subscriber-imports', 'importId'],
+  ['/api/v1/suppression-imports', 'suppressionImportId'],
   ['/api/v1/exports', 'exportId'],
   ['/api/v1/messages', 'messageId'],
   ['/api/v1/api-keys', 'apiKeyId'],

@@ -97,6 +97,7 @@ describe('What is written of the audience is read as it was', () => {
         topicKeys: ['APIT-1', 'APIT-2'],
         resubscribe: true,
         proof: PROOF,
+        suppressionReason: 'HARD_BOUNCE',
       } as const;
       const added = new Import(newId(), environmentId, order, LATER);
       await isReadAsWritten(Import, added, () => {

@@ -428,6 +428,72 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/v1/suppression-imports': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Suppress the addresses of a CSV file
+     * @description Columns: `email`, and `reason` where rows differ. The rows are stored before the answer and applied after it, each as by `POST /suppressions`: look at the import until it is COMPLETED.
+     *
+     *     The key needs the scope `suppressions:manage`.
+     */
+    post: operations['importSuppressions'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/suppression-imports/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get how far an import of suppressions is
+     * @description Get how far an import of suppressions is.
+     *
+     *     The key needs the scope `suppressions:manage`.
+     */
+    get: operations['getSuppressionImport'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/suppression-imports/{id}/errors': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List the errors and notes of an import of suppressions, in the order of its rows
+     * @description List the errors and notes of an import of suppressions, in the order of its rows.
+     *
+     *     The key needs the scope `suppressions:manage`.
+     */
+    get: operations['listSuppressionImportErrors'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/subscribers/{email}/events': {
     parameters: {
       query?: never;
@@ -4520,6 +4586,46 @@ export interface components {
       errors: {
         [key: string]: string;
       };
+    };
+    AcceptedSuppressionImport: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+      /** @enum {string} */
+      status: 'QUEUED' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED';
+      counts: components['schemas']['SuppressionImportCounts'];
+    };
+    SuppressionImportCounts: {
+      /** Format: int64 */
+      total: number;
+      /** Format: int64 */
+      suppressed: number;
+      /**
+       * Format: int64
+       * @description Suppressed before, or named again in a later row.
+       */
+      skipped: number;
+      /** Format: int64 */
+      failed: number;
+    };
+    SuppressionImport: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+      /** @enum {string} */
+      status: 'QUEUED' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED';
+      failureReason: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      completedAt: string | null;
+      counts: components['schemas']['SuppressionImportCounts'];
     };
     RecordSubscriberEvent: {
       /** @example order.completed */
@@ -9326,6 +9432,11 @@ export interface components {
     ImportEventData: {
       /** Format: uuid */
       id: string;
+      /**
+       * @description Of suppressions, `created` counts the addresses that were not suppressed before.
+       * @enum {string}
+       */
+      kind: 'SUBSCRIBERS' | 'SUPPRESSIONS';
       /** @enum {string} */
       status: 'QUEUED' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED';
       counts: {
@@ -9901,6 +10012,32 @@ export interface components {
       };
     };
     /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.suppressions.manage': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        /** @description The requests per minute that the key allows. */
+        'X-RateLimit-Limit'?: number;
+        /** @description The requests left in the current window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.consents.manage': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
@@ -10069,32 +10206,6 @@ export interface components {
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         'RateLimit-Policy': components['headers']['RateLimit-Policy'];
         RateLimit: components['headers']['RateLimit'];
-        [name: string]: unknown;
-      };
-      content: {
-        'application/problem+json': components['schemas']['Problem'];
-      };
-    };
-    /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
-    'insufficient-scope.suppressions.manage': {
-      headers: {
-        'X-Request-Id': components['headers']['X-Request-Id'];
-        /** @description The requests per minute that the key allows. */
-        'X-RateLimit-Limit'?: number;
-        /** @description The requests left in the current window. */
-        'X-RateLimit-Remaining'?: number;
-        /** @description When the window ends, in Unix seconds. */
-        'X-RateLimit-Reset'?: number;
-        /**
-         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
-         * @example "default";q=60;w=60
-         */
-        'RateLimit-Policy'?: string;
-        /**
-         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
-         * @example "default";r=59;t=60
-         */
-        RateLimit?: string;
         [name: string]: unknown;
       };
       content: {
@@ -13649,6 +13760,250 @@ export interface operations {
       401: components['responses']['unauthorized'];
       /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.subscribers.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  importSuppressions: {
+    parameters: {
+      query?: {
+        /** @description Of rows that have none of their own. */
+        reason?: ('GLOBAL_UNSUBSCRIBE' | 'SPAM_COMPLAINT' | 'HARD_BOUNCE' | 'BLOCKED') | null;
+        /** @description JSON: column name → field name, or null to leave the column out. */
+        mapping?: string;
+      };
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'text/csv': string;
+      };
+    };
+    responses: {
+      /** @description Accepted */
+      202: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          Location: components['headers']['Location'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019c4d00-6f00-7c1e-9c3e-2f6b8a4d1e95",
+           *       "status": "QUEUED",
+           *       "counts": {
+           *         "total": 3,
+           *         "suppressed": 0,
+           *         "skipped": 0,
+           *         "failed": 0
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['AcceptedSuppressionImport'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.suppressions.manage'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getSuppressionImport: {
+    parameters: {
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /** @example 019c4d00-6f00-7c1e-9c3e-2f6b8a4d1e95 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019c4d00-6f00-7c1e-9c3e-2f6b8a4d1e95",
+           *       "status": "COMPLETED",
+           *       "counts": {
+           *         "total": 3,
+           *         "suppressed": 2,
+           *         "skipped": 0,
+           *         "failed": 1
+           *       },
+           *       "failureReason": null,
+           *       "createdAt": "2026-02-11T14:00:00.000Z",
+           *       "completedAt": "2026-02-11T14:00:02.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['SuppressionImport'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.suppressions.manage'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  listSuppressionImportErrors: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /** @example 019c4d00-6f00-7c1e-9c3e-2f6b8a4d1e95 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "row": 3,
+           *           "line": 4,
+           *           "email": null,
+           *           "errors": {
+           *             "email": "does not have a valid domain"
+           *           }
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 1,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['ImportErrorPage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.suppressions.manage'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */

@@ -254,6 +254,67 @@ class Imports extends Resource {
   }
 }
 
+class Suppressions extends Resource {
+  /** Suppress the addresses of a CSV file. */
+  import(
+    csv: string | Blob,
+    query: Query<'importSuppressions'> = {},
+    options?: CallOptions,
+  ): Promise<Answer<'importSuppressions'>> {
+    return this.transport.call<'importSuppressions'>('POST /suppression-imports', { ...options, csv, query });
+  }
+
+  /** Get how far an import of suppressions is. */
+  getImport(id: string, options?: ReadOptions): Promise<Answer<'getSuppressionImport'>> {
+    return this.transport.call<'getSuppressionImport'>('GET /suppression-imports/{id}', {
+      ...options,
+      path: { id },
+    });
+  }
+
+  /** List the errors and notes of an import of suppressions, in the order of its rows. */
+  importErrors(
+    id: string,
+    filters: Filters<'listSuppressionImportErrors'> = {},
+  ): List<Item<'listSuppressionImportErrors'>> {
+    return this.listOf<'listSuppressionImportErrors'>('GET /suppression-imports/{id}/errors', filters, {
+      id,
+    });
+  }
+
+  /** List suppressed addresses, newest first. */
+  all(filters: Filters<'listSuppressions'> = {}): List<Item<'listSuppressions'>> {
+    return this.listOf<'listSuppressions'>('GET /suppressions', filters);
+  }
+
+  /** Suppress an address. */
+  add(body: Body<'suppress'>, options?: CallOptions): Promise<Answer<'suppress'>> {
+    return this.transport.call<'suppress'>('POST /suppressions', { ...options, json: body });
+  }
+
+  /** Suppress up to 1 000 addresses. */
+  addAll(body: Body<'suppressAll'>, options?: CallOptions): Promise<Answer<'suppressAll'>> {
+    return this.transport.call<'suppressAll'>('POST /suppressions/batch', { ...options, json: body });
+  }
+
+  /** Get whether an address is suppressed. */
+  get(email: string, options?: ReadOptions): Promise<Answer<'getSuppression'>> {
+    return this.transport.call<'getSuppression'>('GET /suppressions/{email}', {
+      ...options,
+      path: { email },
+    });
+  }
+
+  /** Remove an address from the suppression list. */
+  remove(email: string, options?: CallOptions): Promise<Answer<'unsuppress'>> {
+    return this.transport.call<'unsuppress'>('DELETE /suppressions/{email}', {
+      ...options,
+      path: { email },
+      headers: { 'X-Confirm-Unsuppress': 'true' },
+    });
+  }
+}
+
 class Consents extends Resource {
   /** Get the consents of a subscriber. */
   of(email: string, options?: ReadOptions): Promise<Answer<'getConsents'>> {
@@ -423,40 +484,6 @@ class Segments extends Resource {
       ...options,
       path: { segmentId },
       json: body,
-    });
-  }
-}
-
-class Suppressions extends Resource {
-  /** List suppressed addresses, newest first. */
-  all(filters: Filters<'listSuppressions'> = {}): List<Item<'listSuppressions'>> {
-    return this.listOf<'listSuppressions'>('GET /suppressions', filters);
-  }
-
-  /** Suppress an address. */
-  add(body: Body<'suppress'>, options?: CallOptions): Promise<Answer<'suppress'>> {
-    return this.transport.call<'suppress'>('POST /suppressions', { ...options, json: body });
-  }
-
-  /** Suppress up to 1 000 addresses. */
-  addAll(body: Body<'suppressAll'>, options?: CallOptions): Promise<Answer<'suppressAll'>> {
-    return this.transport.call<'suppressAll'>('POST /suppressions/batch', { ...options, json: body });
-  }
-
-  /** Get whether an address is suppressed. */
-  get(email: string, options?: ReadOptions): Promise<Answer<'getSuppression'>> {
-    return this.transport.call<'getSuppression'>('GET /suppressions/{email}', {
-      ...options,
-      path: { email },
-    });
-  }
-
-  /** Remove an address from the suppression list. */
-  remove(email: string, options?: CallOptions): Promise<Answer<'unsuppress'>> {
-    return this.transport.call<'unsuppress'>('DELETE /suppressions/{email}', {
-      ...options,
-      path: { email },
-      headers: { 'X-Confirm-Unsuppress': 'true' },
     });
   }
 }
@@ -1291,10 +1318,10 @@ export abstract class Resources extends Resource {
   readonly topics = new Topics(this.transport);
   readonly subscribers = new Subscribers(this.transport);
   readonly imports = new Imports(this.transport);
+  readonly suppressions = new Suppressions(this.transport);
   readonly consents = new Consents(this.transport);
   readonly customFields = new CustomFields(this.transport);
   readonly segments = new Segments(this.transport);
-  readonly suppressions = new Suppressions(this.transport);
   readonly automations = new Automations(this.transport);
   readonly campaigns = new Campaigns(this.transport);
   readonly reports = new Reports(this.transport);

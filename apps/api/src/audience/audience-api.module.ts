@@ -8,7 +8,7 @@ import {
 import { CustomFieldsController } from './custom-fields.controller.js';
 import { EventBatchesController, EventsController } from './subscriber-events.controller.js';
 import { SubscribersController } from './subscribers.controller.js';
-import { ImportsController } from './imports.controller.js';
+import { ImportsController, SuppressionImportsController } from './imports.controller.js';
 import { SegmentsController } from './segments.controller.js';
 import { SuppressionsController } from './suppressions.controller.js';
 import { TopicsController } from './topics.controller.js';
@@ -20,6 +20,7 @@ import { TopicsController } from './topics.controller.js';
     TopicsController,
     SubscribersController,
     ImportsController,
+    SuppressionImportsController,
     EventsController,
     EventBatchesController,
     ConsentsController,

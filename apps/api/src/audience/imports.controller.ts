@@ -2,8 +2,15 @@ import { Readable } from 'node:stream';
 import { Body, Get, Headers, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { type ImportContent, type ImportOptions, ImportsQuery, ImportsService, isCharset } from '#audience';
-import { boundedErrors, type ProjectScope } from '#kernel';
+import {
+  type ImportContent,
+  type ImportError,
+  type ImportOptions,
+  ImportsQuery,
+  ImportsService,
+  isCharset,
+} from '#audience';
+import { boundedErrors, type Page, type ProjectScope } from '#kernel';
 import {
   ApiController,
   InScope,
@@ -17,12 +24,17 @@ import {
 } from '#platform/http';
 import {
   acceptedImportView,
+  acceptedSuppressionImportView,
   csvImportOptions,
   importBody,
   importErrorPage,
   importQuery,
   importView,
+  mappingOf,
   optionsOf,
+  shownSuppressions,
+  suppressionImportQuery,
+  suppressionImportView,
 } from './imports.dto.js';
 import type { importedProof } from './consents.dto.js';
 
@@ -92,10 +104,81 @@ export class ImportsController {
     @Param('id') id: string,
     @Query({ schema: errorListQuery }) query: z.output<typeof errorListQuery>,
   ) {
-    const page = await this.query.errors(scope, id, query);
-    const items = page.items.map((row) => ({ ...row, errors: boundedErrors(row.errors) }));
-    return toPage(query, { ...page, items });
+    return errorPage(query, await this.query.errors(scope, id, query));
   }
+}
+
+@ApiController('suppression-imports', { tag: 'Suppressions' })
+export class SuppressionImportsController {
+  constructor(
+    private readonly imports: ImportsService,
+    private readonly query: ImportsQuery,
+  ) {}
+
+  @Post()
+  @Operation({
+    operationId: 'importSuppressions',
+    sdk: 'suppressions.import',
+    summary: 'Suppress the addresses of a CSV file',
+    description:
+      'Columns: `email`, and `reason` where rows differ. The rows are stored before the answer and applied after it, each as by ' +
+      '`POST /suppressions`: look at the import until it is COMPLETED.',
+    scope: 'suppressions:manage',
+    query: suppressionImportQuery,
+    streams: ['text/csv'],
+    response: {
+      status: 202,
+      schema: acceptedSuppressionImportView,
+      location: ({ id }) => `suppression-imports/${id}`,
+    },
+  })
+  async create(
+    @InScope() scope: ProjectScope,
+    @Headers('content-type') type: string | undefined,
+    @Query({ schema: suppressionImportQuery }) { reason, mapping }: z.output<typeof suppressionImportQuery>,
+    @Body() body: unknown,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    if (!(body instanceof Readable))
+      throw new ProblemError('unsupported-media-type', { detail: 'Send text/csv.' });
+    const options = { reason, ...mappingOf(mapping) };
+    const accepted = this.imports.acceptSuppressions(scope, options, csvOf(type, body), endOf(reply));
+    return shownSuppressions(await accepted);
+  }
+
+  @Get(':id')
+  @Operation({
+    operationId: 'getSuppressionImport',
+    sdk: 'suppressions.getImport',
+    summary: 'Get how far an import of suppressions is',
+    scope: 'suppressions:manage',
+    response: { status: 200, schema: suppressionImportView },
+  })
+  async get(@InScope() scope: ProjectScope, @Param('id') id: string) {
+    return shownSuppressions(await this.query.byId(scope, id, 'SUPPRESSIONS'));
+  }
+
+  @Get(':id/errors')
+  @Operation({
+    operationId: 'listSuppressionImportErrors',
+    sdk: 'suppressions.importErrors',
+    summary: 'List the errors and notes of an import of suppressions, in the order of its rows',
+    scope: 'suppressions:manage',
+    query: errorListQuery,
+    response: { status: 200, schema: importErrorPage },
+  })
+  async errors(
+    @InScope() scope: ProjectScope,
+    @Param('id') id: string,
+    @Query({ schema: errorListQuery }) query: z.output<typeof errorListQuery>,
+  ) {
+    return errorPage(query, await this.query.errors(scope, id, query, 'SUPPRESSIONS'));
+  }
+}
+
+function errorPage(query: z.output<typeof errorListQuery>, page: Page<ImportError>) {
+  const items = page.items.map((row) => ({ ...row, errors: boundedErrors(row.errors) }));
+  return toPage(query, { ...page, items });
 }
 
 interface SentImport {
@@ -122,16 +205,20 @@ function csvImport(
   type: string | undefined,
   body: Readable,
 ): SentImport {
+  const { consent, ...options } = parseInput(csvImportOptions, optionsOf(query));
+  return { options: { ...options, ...proofOf(consent) }, content: csvOf(type, body) };
+}
+
+function csvOf(type: string | undefined, body: Readable): ImportContent {
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type ?? '')?.[1] ?? 'utf-8';
   if (!isCharset(charset)) {
     const detail =
       'The charset of the Content-Type is not known: utf-8, utf-16le, windows-1252 and others of https://encoding.spec.whatwg.org are.';
     throw new ProblemError('unsupported-media-type', { detail });
   }
-  const { consent, ...options } = parseInput(csvImportOptions, optionsOf(query));
   // Keep the connection when a file is refused half-way, so that the client gets the answer.
   const csv = body.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
-  return { options: { ...options, ...proofOf(consent) }, content: { csv, charset } };
+  return { csv, charset };
 }
 
 const proofOf = ({ kept, losses }: z.output<typeof importedProof>) => ({ consent: kept, notes: losses });

@@ -1,10 +1,17 @@
 import { z } from 'zod';
-import { IMPORT_CONFLICTS, IMPORT_STATUSES } from '#audience';
-import { int64, pageOf, strictBody, timestamp, uuid } from '#platform/http';
+import { IMPORT_CONFLICTS, IMPORT_STATUSES, SUPPRESSION_REASONS } from '#audience';
+import { int64, pageOf, parseInput, strictBody, timestamp, uuid } from '#platform/http';
 import { defaulted, leftOut } from '../fields.js';
 import { importedProof } from './consents.dto.js';
 
 const MAX_ROWS = 10_000;
+
+// Not a default of the document: generators of clients refuse an object as the default of what may be null.
+const columnMapping = z
+  .record(z.string(), z.string().nullable())
+  .nullish()
+  .transform((value) => value ?? {})
+  .meta({ description: 'Column name → field name; null leaves the column out.' });
 
 const options = {
   topicKeys: z.array(z.string()).min(1).max(100),
@@ -19,12 +26,7 @@ const options = {
     false,
     'Whether people who unsubscribed from one of the topics are subscribed to it again. Only where they asked for that: otherwise they stay unsubscribed, also after they were deleted (for 365 days), and the row says so.',
   ),
-  // Not a default of the document: generators of clients refuse an object as the default of what may be null.
-  mapping: z
-    .record(z.string(), z.string().nullable())
-    .nullish()
-    .transform((value) => value ?? {})
-    .meta({ description: 'Column name → field name; null leaves the column out.' }),
+  mapping: columnMapping,
 };
 
 const row = z.looseObject({ customFields: leftOut(z.record(z.string(), z.unknown())) }).meta({
@@ -67,6 +69,23 @@ export const importQuery = z.object({
   ),
   mapping: text('JSON: column name → field name, or null to leave the column out'),
 });
+
+/** The options of a file of addresses to suppress, in the query. */
+export const suppressionImportQuery = z.object({
+  reason: defaulted(
+    z.enum(SUPPRESSION_REASONS),
+    'GLOBAL_UNSUBSCRIBE',
+    'Of rows that have none of their own.',
+  ),
+  mapping: z
+    .string()
+    .optional()
+    .meta({ description: 'JSON: column name → field name, or null to leave the column out.' }),
+});
+
+/** The mapping as it is in the query. */
+export const mappingOf = (json: string | undefined) =>
+  parseInput(z.object({ mapping: columnMapping }), { mapping: json === undefined ? null : parsed(json) });
 
 const CONSENT_PREFIX = 'consent.';
 
@@ -112,6 +131,15 @@ const counts = z
   .object({ total: int64, created: int64, updated: int64, skipped: int64, failed: int64 })
   .meta({ id: 'ImportCounts' });
 
+const suppressionCounts = z
+  .object({
+    total: int64,
+    suppressed: int64,
+    skipped: int64.meta({ description: 'Suppressed before, or named again in a later row.' }),
+    failed: int64,
+  })
+  .meta({ id: 'SuppressionImportCounts' });
+
 export const acceptedImportView = z
   .object({ id: uuid, status: z.enum(IMPORT_STATUSES), counts })
   .meta({ id: 'AcceptedImport' });
@@ -126,6 +154,24 @@ export const importView = z
     completedAt: timestamp.nullable(),
   })
   .meta({ id: 'Import' });
+
+export const acceptedSuppressionImportView = acceptedImportView
+  .omit({ counts: true })
+  .extend({ counts: suppressionCounts })
+  .meta({ id: 'AcceptedSuppressionImport' });
+
+export const suppressionImportView = importView
+  .omit({ counts: true })
+  .extend({ counts: suppressionCounts })
+  .meta({ id: 'SuppressionImport' });
+
+/** An import of addresses to suppress, as clients see it. */
+export function shownSuppressions<View extends Pick<z.output<typeof importView>, 'counts'>>({
+  counts: { total, created, skipped, failed },
+  ...view
+}: View) {
+  return { ...view, counts: { total, suppressed: created, skipped, failed } };
+}
 
 const importErrorView = z
   .object({

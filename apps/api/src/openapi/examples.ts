@@ -1,6 +1,6 @@
 import { type MediaType, type OpenApiDocument, operationsOf } from './document.js';
 import { ACCESS_EXAMPLES, SHOP_KEY_ID } from './examples/access.js';
-import { AUDIENCE_EXAMPLES, IMPORT_ID } from './examples/audience.js';
+import { AUDIENCE_EXAMPLES, IMPORT_ID, SUPPRESSION_IMPORT_ID } from './examples/audience.js';
 import { AUTOMATION_EXAMPLES, AUTOMATION_ID } from './examples/automations.js';
 import { BILLING_EXAMPLES } from './examples/billing.js';
 import { CAMPAIGN_EXAMPLES } from './examples/campaigns.js';
@@ -43,6 +43,7 @@ const IN_PATHS: Readonly<Record<string, string | number>> = {
   'consents/{topicKey}': 'APIT-1',
   'subscribers/{email}': 'ada@example.com',
   'subscriber-imports/{id}': IMPORT_ID,
+  'suppression-imports/{id}': SUPPRESSION_IMPORT_ID,
   'custom-fields/{key}': 'plan',
   '{segmentId}/members': STATIC_SEGMENT_ID,
   'segments/{segmentId}': SEGMENT_ID,

@@ -177,6 +177,12 @@ const MEMBERS_OF: Readonly<Record<string, Readonly<Partial<Record<ProblemSlug, M
     'validation-error': { errors: { 'consent.source': 'is required' } },
     'domain-validation': { errors: SIGN_UP_ERRORS },
   },
+  'suppression-imports': {
+    'validation-error': {
+      errors: { reason: 'must be one of GLOBAL_UNSUBSCRIBE, SPAM_COMPLAINT, HARD_BOUNCE, BLOCKED' },
+    },
+    'domain-validation': { errors: { 'columns[1]': 'is not a known column: Bounce Date' } },
+  },
   'custom-fields': {
     'validation-error': { errors: { options: 'is required for SELECT and MULTI_SELECT' } },
     'domain-validation': { errors: { plan: 'the plan does not include custom fields' } },

@@ -7,18 +7,20 @@ export function sdkSample(operation: OperationEntry): string | null {
   const values = parameters.filter((parameter) => parameter.in === 'path').map(({ example }) => example);
   const body = requestBody?.content['application/json']?.example;
   if (body !== undefined) values.push(body);
-  const takesImage = requestBody?.content['image/png'] !== undefined;
-  const given = takesImage ? ['picture'] : values.map(literal);
+  const { content = {} } = requestBody ?? {};
+  const isFile = content['application/json'] === undefined;
+  const type = isFile ? ['image/png', 'text/csv'].find((one) => content[one] !== undefined) : undefined;
+  const given = type === undefined ? values.map(literal) : ['file'];
   const call = `mailwright.${method}(${given.join(', ')})`;
   const isList = parameters.some(({ name }) => name === 'page');
-  return `${takesImage ? "import { openAsBlob } from 'node:fs';\n" : ''}import { Mailwright } from '@mailwright/sdk';
+  return `${type === undefined ? '' : "import { openAsBlob } from 'node:fs';\n"}import { Mailwright } from '@mailwright/sdk';
 
 const mailwright = new Mailwright({
   apiKey: process.env.MAILWRIGHT_KEY ?? '',
   baseUrl: process.env.MAILWRIGHT_URL ?? '',
 });
 
-${takesImage ? "const picture = await openAsBlob('logo.png', { type: 'image/png' });\n" : ''}${isList ? `for await (const item of ${call}) console.log(item);` : `console.log(await ${call});`}`;
+${type === undefined ? '' : `const file = await openAsBlob('${fileOf(type)}', { type: '${type}' });\n`}${isList ? `for await (const item of ${call}) console.log(item);` : `console.log(await ${call});`}`;
 }
 
 /** JSON in the style of TypeScript. */

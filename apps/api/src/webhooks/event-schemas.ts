@@ -212,6 +212,9 @@ export const EVENT_SCHEMAS = {
     z
       .object({
         id: uuid,
+        kind: z.enum(['SUBSCRIBERS', 'SUPPRESSIONS']).meta({
+          description: 'Of suppressions, `created` counts the addresses that were not suppressed before.',
+        }),
         status: z.enum(IMPORT_STATUSES),
         counts: z.object({ total: count, created: count, updated: count, skipped: count, failed: count }),
         failureReason: z.string().nullable(),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
-import { chooseColumns } from './import-columns.js';
+import { chooseColumns, SYSTEM_COLUMNS } from './import-columns.js';
 
 const field = (key: string): CustomFieldDefinition => ({
   key,
@@ -13,7 +13,11 @@ const field = (key: string): CustomFieldDefinition => ({
 });
 
 const choose = (names: readonly string[], mapping = {}) =>
-  chooseColumns(names, mapping, [field('plan'), field('first_seen')], (index) => `columns[${index}]`);
+  chooseColumns(
+    names,
+    { columns: SYSTEM_COLUMNS, mapping, definitions: [field('plan'), field('first_seen')] },
+    (index) => `columns[${index}]`,
+  );
 
 describe('the columns of an import', () => {
   it.each([
@@ -36,7 +40,8 @@ describe('the columns of an import', () => {
 
   it('takes `locale` for the language where `customFields.locale` is beside it, else for the field', () => {
     const fields = [field('locale')];
-    const of = (...names: string[]) => chooseColumns(names, {}, fields, String);
+    const of = (...names: string[]) =>
+      chooseColumns(names, { columns: SYSTEM_COLUMNS, mapping: {}, definitions: fields }, String);
     expect(of('locale', 'customFields.locale')).toEqual({
       targets: ['locale', 'customFields.locale'],
       faults: {},

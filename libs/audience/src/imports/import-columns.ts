@@ -11,11 +11,21 @@ export const SYSTEM_COLUMNS = [
   'timeZone',
 ] as const;
 
+/** Columns of a file of addresses to suppress. */
+export const SUPPRESSION_COLUMNS = ['email', 'reason'] as const;
+
 /** The field of a column: `email`, `customFields.plan`; null: the column is left out. */
 export type ColumnTarget = string | null;
 
 /** Column name → field name, or null for a column to leave out. */
 export type ColumnMapping = Readonly<Record<string, string | null>>;
+
+/** The fields and mapping that column names are matched with. */
+export interface ColumnRules {
+  readonly columns: readonly string[];
+  readonly mapping: ColumnMapping;
+  readonly definitions: readonly CustomFieldDefinition[];
+}
 
 type Errors = Readonly<Record<string, string>>;
 
@@ -35,14 +45,13 @@ const CUSTOM_PREFIX = 'customFields.';
  */
 export function chooseColumns(
   names: readonly string[],
-  mapping: ColumnMapping,
-  definitions: readonly CustomFieldDefinition[],
+  { columns, mapping, definitions }: ColumnRules,
   pathOf: (index: number) => string,
 ): ChosenColumns {
   const keys = new Set(definitions.map(({ key }) => key));
   // Beside customFields.locale a column locale is the language, whatever fields there are.
   const prefixed = new Set(names.map((given) => customFieldOf(given.trim())));
-  const isHidden = (key: string) => prefixed.has(key) && targetOf(key, new Set()) !== null;
+  const isHidden = (key: string) => prefixed.has(key) && targetOf(key, columns, new Set()) !== null;
   const plainKeys = new Set([...keys].filter((key) => !isHidden(key)));
   const faults: Record<string, string> = {};
   const unknown: Record<string, string> = {};
@@ -52,7 +61,7 @@ export function chooseColumns(
     const isMapped = Object.hasOwn(mapping, name);
     const wanted = isMapped ? mapping[name]! : name;
     if (isMapped && wanted === null) return null;
-    const target = targetOf(wanted, customFieldOf(wanted) === null ? plainKeys : keys);
+    const target = targetOf(wanted, columns, customFieldOf(wanted) === null ? plainKeys : keys);
     const path = isMapped ? `mapping.${name}` : pathOf(index);
     if (target === null)
       unknown[path] = isMapped ? 'is not a known field' : `is not a known column: ${shown(name)}`;
@@ -72,12 +81,16 @@ export function customFieldOf(target: string): string | null {
 }
 
 /** The field of a column without a mapping; null when the name is not known. */
-export function targetOf(name: string, customKeys: ReadonlySet<string>): ColumnTarget {
+export function targetOf(
+  name: string,
+  columns: readonly string[],
+  customKeys: ReadonlySet<string>,
+): ColumnTarget {
   const key = customFieldOf(name);
   if (key !== null) return customKeys.has(key) ? name : null;
   if (customKeys.has(name)) return `${CUSTOM_PREFIX}${name}`;
   const plain = name.toLowerCase().replaceAll(/[\s_-]/g, '');
-  return SYSTEM_COLUMNS.find((column) => column.toLowerCase() === plain) ?? null;
+  return columns.find((column) => column.toLowerCase() === plain) ?? null;
 }
 
 /** Shortens a name, which may be anything, such as a whole line of a file without a header. */

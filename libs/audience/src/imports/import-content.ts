@@ -1,10 +1,9 @@
 import { DomainValidationError } from '#kernel';
-import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { CsvReader, type CsvRecord } from './csv-reader.js';
 import {
   chooseColumns,
   type ChosenColumns,
-  type ColumnMapping,
+  type ColumnRules,
   type ColumnTarget,
   targetOf,
 } from './import-columns.js';
@@ -25,12 +24,6 @@ const UTF_16 = 'send Content-Type: text/csv; charset=utf-16le if it is UTF-16 wi
 export interface ImportBatch {
   readonly columns: readonly ColumnTarget[];
   readonly rows: readonly CheckedRow[];
-}
-
-/** The fields and mapping that column names are matched with. */
-export interface ColumnRules {
-  readonly mapping: ColumnMapping;
-  readonly definitions: readonly CustomFieldDefinition[];
 }
 
 /** A row of a list: column → value, and the custom fields in an object of their own, or among the columns. */
@@ -109,15 +102,12 @@ class CsvTable {
   }
 }
 
-function columnsOf(
-  { cells, fault }: CsvRecord,
-  { mapping, definitions }: ColumnRules,
-): readonly ColumnTarget[] {
+function columnsOf({ cells, fault }: CsvRecord, rules: ColumnRules): readonly ColumnTarget[] {
   if (fault !== null) throw new ImportNotReadableError({ columns: fault });
   if (cells.some((cell) => cell.includes('\0'))) {
     throw new ImportNotReadableError({ body: `has NUL characters in its first row: ${UTF_16}` });
   }
-  const chosen = chooseColumns(cells, mapping, definitions, (index) => `columns[${index}]`);
+  const chosen = chooseColumns(cells, rules, (index) => `columns[${index}]`);
   if (chosen.targets.includes('email')) return acceptedColumns(chosen);
   const missing = { columns: 'has no email: the first row must name the columns' };
   return acceptedColumns({ ...chosen, faults: { ...missing, ...chosen.faults } });
@@ -180,7 +170,7 @@ function jsonRows(rows: readonly JsonRow[], rules: ColumnRules): ImportBatch {
   });
   const names = [...paths.keys()];
   const pathOf = (index: number): string => paths.get(names[index]!)!;
-  const chosen = chooseColumns(names, rules.mapping, rules.definitions, pathOf);
+  const chosen = chooseColumns(names, rules, pathOf);
   const columns = acceptedColumns({ ...chosen, faults: { ...chosen.faults, ...writtenTwice(rows) } });
   return {
     columns,
@@ -197,14 +187,17 @@ type FlatRow = Readonly<Record<string, unknown>>;
  * Rows may use different names for a field, such as `firstName` and `first_name`. All get the name that appears first,
  * except in rows that have both.
  */
-function writtenAlike(rows: readonly FlatRow[], { mapping, definitions }: ColumnRules): readonly FlatRow[] {
+function writtenAlike(
+  rows: readonly FlatRow[],
+  { columns, mapping, definitions }: ColumnRules,
+): readonly FlatRow[] {
   const keys = new Set(definitions.map(({ key }) => key));
   const nameOf = new Map<ColumnTarget, string>();
   const firsts = new Map<string, string>();
   const firstOf = (name: string): string => {
     const known = firsts.get(name);
     if (known !== undefined) return known;
-    const target = Object.hasOwn(mapping, name.trim()) ? null : targetOf(name.trim(), keys);
+    const target = Object.hasOwn(mapping, name.trim()) ? null : targetOf(name.trim(), columns, keys);
     const first = target === null ? name : (nameOf.get(target) ?? name);
     nameOf.set(target, first);
     firsts.set(name, first);

@@ -1,4 +1,5 @@
 import { type EmailAddress, parseEmailAddress } from '#kernel';
+import { SUPPRESSION_REASONS, type SuppressionReason } from '../consents/consent.js';
 import { applyCustomFields } from '../custom-fields/custom-field-values.js';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { NO_FIELDS } from '../subscribers/subscriber.js';
@@ -54,6 +55,23 @@ export function readRow(columns: readonly ColumnTarget[], staged: StagedRow): Re
   return { row, line, address, fields, customFields };
 }
 
+/** The reason of a row of addresses to suppress, in upper or lower case; `otherwise` where it names none. */
+export function readReason(
+  columns: readonly ColumnTarget[],
+  staged: StagedRow,
+  row: ReadRow,
+  otherwise: SuppressionReason,
+): SuppressionReason | FaultyRow {
+  const cell = staged.cells[columns.indexOf('reason')];
+  if (isNothing(cell)) return otherwise;
+  const wanted = String(cell).trim().toUpperCase();
+  const reason = SUPPRESSION_REASONS.find((one) => one === wanted);
+  if (reason !== undefined) return reason;
+  const { address, row: number, line } = row;
+  const errors = { reason: `must be one of ${SUPPRESSION_REASONS.join(', ')}` };
+  return { row: number, line, email: address.value, emailKey: address.key, errors };
+}
+
 /** True for a row that can be applied. */
 export function isReadable(row: ReadRow | FaultyRow): row is ReadRow {
   return 'address' in row;
@@ -76,7 +94,7 @@ function readCells(columns: readonly ColumnTarget[], cells: readonly unknown[]):
   const address = addressOf(emailOf(columns, cells), errors);
   columns.forEach((target, index) => {
     const value = cells[index];
-    if (target === null || target === 'email' || isNothing(value)) return;
+    if (target === null || target === 'email' || target === 'reason' || isNothing(value)) return;
     const key = customFieldOf(target);
     if (key !== null) customFields[key] = value;
     else {

@@ -9,7 +9,12 @@ import {
   type JobResult,
   ResumableJob,
 } from '#platform';
-import { type ChangeContext, type FirstConsents, firstConsents } from '../consents/consent.js';
+import {
+  type ChangeContext,
+  type FirstConsents,
+  firstConsents,
+  type SuppressionReason,
+} from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
 import { definitionsDigest } from '../custom-fields/custom-field-values.js';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
@@ -17,11 +22,12 @@ import { CustomFieldsQuery } from '../custom-fields/custom-field.repository.js';
 import { SubscriberLimitService } from '../subscriber-limit.service.js';
 import { ErasedAddressesRepository } from '../suppressions/erased-addresses.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
+import { SuppressionsService, type WantedSuppression } from '../suppressions/suppressions.service.js';
 import { takenFieldOf } from '../subscribers/subscriber.errors.js';
 import { type GrantableTopic, grantFault } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 import { ImportDecisions } from './import-decisions.js';
-import { isReadable, readRow } from './import-row.js';
+import { type FaultyRow, isReadable, readReason, readRow } from './import-row.js';
 import { Import, type RowRange, rowRanges, type StagedRow } from './import.js';
 import { ImportRepository, runImport } from './import.repository.js';
 import { ImportedSubscribersRepository } from './imported-subscribers.repository.js';
@@ -61,6 +67,7 @@ export class ImportRunsService {
     private readonly staged: StagedRowsRepository,
     private readonly subscribers: ImportedSubscribersRepository,
     private readonly suppressions: SuppressionRepository,
+    private readonly suppressionList: SuppressionsService,
     private readonly erased: ErasedAddressesRepository,
     private readonly consents: ConsentRepository,
     private readonly topics: TopicRepository,
@@ -151,6 +158,7 @@ export class ImportRunsService {
       );
       const rows = await this.staged.lockAddresses(scope, plan.id, range);
       if (rows === 0) return null;
+      if (plan.suppressionReason !== null) return this.#suppress(scope, plan, plan.suppressionReason, range);
       const terms = await this.#terms(scope, plan, rows, mailsDueAt);
       if ('refusal' in terms) return terms.refusal;
       // Creates subscribers without reading rows when no row can be refused because of others.
@@ -171,6 +179,33 @@ export class ImportRunsService {
       await this.imports.advance(scope, plan.id, progress, notes);
       return null;
     });
+  }
+
+  async #suppress(
+    scope: ProjectScope,
+    { id, columns, proof }: Import,
+    otherwise: SuppressionReason,
+    range: RowRange,
+  ): Promise<null> {
+    const notes: FaultyRow[] = [];
+    const wanted: WantedSuppression[] = [];
+    for (const staged of await this.staged.take(scope, id, range)) {
+      const row = readRow(columns, staged);
+      const reason = isReadable(row) ? readReason(columns, staged, row, otherwise) : row;
+      if (typeof reason !== 'string') notes.push(reason);
+      else if (isReadable(row)) wanted.push({ address: row.address, reason });
+    }
+    const keys = wanted.map(({ address }) => address.key);
+    const before = await this.suppressions.suppressedAmong(scope, keys, 'MARKETING');
+    await this.suppressionList.suppressEach(scope, wanted, (source) => ({ ...proof, source }));
+    const progress = {
+      created: wanted.length - before.size,
+      updated: 0,
+      skipped: before.size,
+      failed: notes.length,
+    };
+    await this.imports.advance(scope, id, progress, notes);
+    return null;
   }
 
   /** The terms for `rows` rows, whose addresses are locked; or why the import cannot go on. */

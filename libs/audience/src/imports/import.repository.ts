@@ -97,10 +97,10 @@ export class ImportRepository {
       await this.staged.removeAll(scope, importId);
       if (found === null) return;
       found.end(failureReason, at);
-      const { id, status, counts } = found;
+      const { id, kind, status, counts } = found;
       await this.publisher.publish(scope, {
         type: 'import.completed',
-        data: { id, status, counts, failureReason },
+        data: { id, kind, status, counts, failureReason },
       });
     });
   }

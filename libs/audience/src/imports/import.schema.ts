@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
-import type { ConsentProof } from '../consents/consent.js';
+import type { ConsentProof, SuppressionReason } from '../consents/consent.js';
 import type { ColumnTarget } from './import-columns.js';
 import { Import, type ImportConflict, type ImportStatus } from './import.js';
 
@@ -16,6 +16,7 @@ export const ImportSchema = defineEntity({
     topicKeys: p.array().columnType('text[]'),
     resubscribe: p.boolean(),
     proof: p.json<ConsentProof>(),
+    suppressionReason: p.string().$type<SuppressionReason>().nullable(),
     columns: p.array<ColumnTarget>().columnType('text[]'),
     definitionsDigest: p.text().nullable(),
     total: p.bigint('number'),

@@ -1,5 +1,5 @@
 import { boundedErrors, DomainError } from '#kernel';
-import type { ConsentProof } from '../consents/consent.js';
+import type { ConsentProof, SuppressionReason } from '../consents/consent.js';
 import type { SubscriberFields } from '../subscribers/subscriber.js';
 import type { ColumnTarget } from './import-columns.js';
 
@@ -26,18 +26,23 @@ export interface ImportCounts {
 /** The outcomes of some rows. */
 export type ImportProgress = Omit<ImportCounts, 'total'>;
 
+/** Imports of people, and of addresses that get no more mail. */
+export type ImportKind = 'SUBSCRIBERS' | 'SUPPRESSIONS';
+
 /** An import as clients see it. */
 export type ImportView = Readonly<
   Pick<Import, 'id' | 'counts' | 'failureReason' | 'createdAt' | 'completedAt'>
 > & { readonly status: ImportStatus };
 
-/** An import of subscribers. Clients cannot see it while it is RECEIVING its rows. */
+/** An import of subscribers, or of addresses to suppress. Clients cannot see it while it is RECEIVING its rows. */
 export class Import {
   readonly onConflict: ImportConflict;
   readonly topicKeys: readonly string[];
   /** Grants topics again that the address had unsubscribed from. */
   readonly resubscribe: boolean;
   readonly proof: ConsentProof;
+  /** Of rows that name none; null for an import of subscribers. */
+  readonly suppressionReason: SuppressionReason | null;
   status: ImportStatus | 'RECEIVING' = 'RECEIVING';
   readonly columns: readonly ColumnTarget[] = [];
   /** The digest of the custom fields with which the rows were checked on arrival; null: not checked. */
@@ -54,13 +59,18 @@ export class Import {
   constructor(
     readonly id: string,
     readonly environmentId: number,
-    order: Pick<Import, 'onConflict' | 'topicKeys' | 'resubscribe' | 'proof'>,
+    order: Pick<Import, 'onConflict' | 'topicKeys' | 'resubscribe' | 'proof' | 'suppressionReason'>,
     readonly createdAt: Date,
   ) {
     this.onConflict = order.onConflict;
     this.topicKeys = order.topicKeys;
     this.resubscribe = order.resubscribe;
     this.proof = order.proof;
+    this.suppressionReason = order.suppressionReason;
+  }
+
+  get kind(): ImportKind {
+    return this.suppressionReason === null ? 'SUBSCRIBERS' : 'SUPPRESSIONS';
   }
 
   get counts(): ImportCounts {

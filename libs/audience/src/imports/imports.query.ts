@@ -4,7 +4,7 @@ import { isUuid, NotFoundError, type Page, type PageRequest, type ProjectScope }
 import { Database, limitOf, ListOrder, totalOf } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { type Counted, countedPage } from '../counted-page.js';
-import type { ImportError, ImportStatus, ImportView } from './import.js';
+import type { ImportError, ImportKind, ImportStatus, ImportView } from './import.js';
 
 const ROWS_IN_ORDER = new ListOrder([['row_number', 'bigint']], 'asc');
 
@@ -14,7 +14,7 @@ export class ImportsQuery {
   constructor(private readonly database: Database) {}
 
   /** Throws NotFoundError. */
-  byId(scope: ProjectScope, importId: string): Promise<ImportView> {
+  byId(scope: ProjectScope, importId: string, kind: ImportKind = 'SUBSCRIBERS'): Promise<ImportView> {
     return this.database.transaction(scope, async () => {
       if (!isUuid(importId)) throw new NotFoundError();
       const { total, created, updated, skipped, failed, ...rest } = await this.database
@@ -25,6 +25,7 @@ export class ImportsQuery {
         .where('environmentId', '=', scope.environmentId)
         .where('id', '=', importId)
         .where('status', '<>', 'RECEIVING')
+        .where('suppressionReason', kind === 'SUBSCRIBERS' ? 'is' : 'is not', null)
         .$narrowType<{ status: ImportStatus }>()
         .executeTakeFirstOrThrow(() => new NotFoundError());
       return { ...rest, counts: { total, created, updated, skipped, failed } };
@@ -32,9 +33,14 @@ export class ImportsQuery {
   }
 
   /** The errors and notes about its rows, in order. Throws NotFoundError. */
-  errors(scope: ProjectScope, importId: string, request: PageRequest): Promise<Page<ImportError>> {
+  errors(
+    scope: ProjectScope,
+    importId: string,
+    request: PageRequest,
+    kind: ImportKind = 'SUBSCRIBERS',
+  ): Promise<Page<ImportError>> {
     return this.database.read(scope, { isList: true }, async () => {
-      await this.byId(scope, importId);
+      await this.byId(scope, importId, kind);
       const matching = sql`from audience.import_errors
         where import_id = ${importId} and environment_id = ${scope.environmentId}`;
       const { rows } = await sql<Counted<ImportError>>`

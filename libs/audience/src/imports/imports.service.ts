@@ -2,13 +2,19 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, DomainValidationError, newId, type ProjectScope, UnavailableError } from '#kernel';
 import { before, Database, Periodic, removeOldRows } from '#platform';
-import { type ConsentDetails, consentProof } from '../consents/consent.js';
+import { type ConsentDetails, consentProof, type SuppressionReason } from '../consents/consent.js';
 import { definitionsDigest } from '../custom-fields/custom-field-values.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-field.repository.js';
 import { topicKeyFaults } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
-import type { ColumnMapping, ColumnTarget } from './import-columns.js';
-import { batchesOf, type ColumnRules, type ImportBatch, type ImportContent } from './import-content.js';
+import {
+  type ColumnMapping,
+  type ColumnRules,
+  type ColumnTarget,
+  SUPPRESSION_COLUMNS,
+  SYSTEM_COLUMNS,
+} from './import-columns.js';
+import { batchesOf, type ImportBatch, type ImportContent } from './import-content.js';
 import { Import, type ImportConflict, type ImportView } from './import.js';
 import { ImportRepository } from './import.repository.js';
 import { StagedRowsRepository } from './staged-rows.repository.js';
@@ -22,6 +28,13 @@ export interface ImportOptions {
   readonly mapping: ColumnMapping;
   /** Notes about the whole import: path → the part that is not kept. */
   readonly notes: Readonly<Record<string, string>>;
+}
+
+/** A client's options of a file of addresses to suppress. */
+export interface SuppressionImportOptions {
+  /** Of rows that name none. */
+  readonly reason: SuppressionReason;
+  readonly mapping: ColumnMapping;
 }
 
 interface OpenedImport {
@@ -55,14 +68,54 @@ export class ImportsService {
     content: ImportContent,
     signal: AbortSignal,
   ): Promise<ImportView> {
-    const opened = await this.#open(scope, options, content);
+    const { topicKeys, onConflict, resubscribe, consent, mapping, notes } = options;
+    const topics = await this.topics.named(scope, topicKeys);
+    const errors = topicKeyFaults([...topics.values()], topicKeys);
+    const rules = {
+      columns: SYSTEM_COLUMNS,
+      mapping,
+      definitions: await this.customFields.definitions(scope),
+    };
+    if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
+    const order = { onConflict, topicKeys: [...new Set(topicKeys)], resubscribe, suppressionReason: null };
+    return this.#receive(scope, { order, consent, notes }, openedWith(rules, content), signal);
+  }
+
+  /** The same for a file of addresses to suppress. */
+  acceptSuppressions(
+    scope: ProjectScope,
+    { reason, mapping }: SuppressionImportOptions,
+    content: ImportContent,
+    signal: AbortSignal,
+  ): Promise<ImportView> {
+    const order = {
+      onConflict: 'SKIP',
+      topicKeys: [],
+      resubscribe: false,
+      suppressionReason: reason,
+    } as const;
+    const rules = { columns: SUPPRESSION_COLUMNS, mapping, definitions: [] };
+    const what = { order, consent: { source: 'suppression-import' }, notes: {} };
+    return this.#receive(scope, what, openedWith(rules, content), signal);
+  }
+
+  async #receive(
+    scope: ProjectScope,
+    {
+      order,
+      consent,
+      notes,
+    }: Pick<ImportOptions, 'consent' | 'notes'> & {
+      readonly order: Pick<Import, 'onConflict' | 'topicKeys' | 'resubscribe' | 'suppressionReason'>;
+    },
+    opened: OpenedImport,
+    signal: AbortSignal,
+  ): Promise<ImportView> {
     const importId = newId();
     const createdAt = this.clock.now();
-    const { topicKeys, onConflict, resubscribe, consent } = options;
     const proof = consentProof('IMPORT', importId, consent);
-    const order = { onConflict, topicKeys: [...new Set(topicKeys)], resubscribe, proof };
-    const added = new Import(importId, scope.environmentId, order, createdAt);
-    await this.imports.add(scope, added, options.notes);
+    const added = new Import(importId, scope.environmentId, { ...order, proof }, createdAt);
+    await this.imports.add(scope, added, notes);
     try {
       const total = await this.#store(scope, importId, opened, signal);
       const counts = { ...added.counts, total };
@@ -72,18 +125,6 @@ export class ImportsService {
       await this.imports.discard(scope, importId).catch(() => undefined);
       throw error;
     }
-  }
-
-  async #open(
-    scope: ProjectScope,
-    { topicKeys, mapping }: ImportOptions,
-    content: ImportContent,
-  ): Promise<OpenedImport> {
-    const topics = await this.topics.named(scope, topicKeys);
-    const errors = topicKeyFaults([...topics.values()], topicKeys);
-    const rules: ColumnRules = { mapping, definitions: await this.customFields.definitions(scope) };
-    if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
-    return { batches: batchesOf(content, rules), definitionsDigest: definitionsDigest(rules.definitions) };
   }
 
   async #store(
@@ -133,3 +174,8 @@ export class ImportsService {
 function refuseAborted(signal: AbortSignal): void {
   if (signal.aborted) throw new UnavailableError('The request ended before its rows were stored.', 1);
 }
+
+const openedWith = (rules: ColumnRules, content: ImportContent): OpenedImport => ({
+  batches: batchesOf(content, rules),
+  definitionsDigest: definitionsDigest(rules.definitions),
+});

@@ -13,7 +13,7 @@ declare module 'fastify' {
 }
 
 /**
- * Reads JSON everywhere, the streams that an operation takes, and plain text where a route wants octets. All else is a 415,
+ * Reads JSON wherever no file is wanted, the streams that an operation takes, and plain text where a route wants octets. All else is a 415,
  * unless there is nothing to read.
  */
 export function registerBodyParsers(fastify: FastifyInstance): void {
@@ -23,6 +23,7 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
   fastify.addContentTypeParser<Buffer>(JSON_TYPES, { parseAs: 'buffer' }, (request, body, next) => {
     const done = keepingFault(request, next);
     if (isEncoded(request)) return done(unsupported('A compressed body is not supported.'));
+    if (body.length > 0 && !takesJson(request)) return done(wrongType(request));
     request.rawBody = body;
     if (body.length === 0 || isRaw(request)) return done(null, undefined);
     try {
@@ -84,8 +85,14 @@ function malformed(): ProblemError {
 }
 
 function wrongType(request: FastifyRequest): ProblemError {
-  const types = ['JSON with Content-Type: application/json', ...streamsOf(request)];
+  const json = takesJson(request) ? ['JSON with Content-Type: application/json'] : [];
+  const types = [...json, ...streamsOf(request)];
   return unsupported(`Send ${types.join(', or ')}.`);
+}
+
+/** False where an operation takes files alone. */
+function takesJson({ routeOptions: { config } }: FastifyRequest): boolean {
+  return config.operation?.streams === undefined || config.operation.body !== undefined;
 }
 
 function streamsOf({ routeOptions }: FastifyRequest): readonly string[] {

@@ -21,9 +21,11 @@ import type {
 } from '../../audience/subscriber-events.dto.js';
 import type {
   acceptedImportView,
+  acceptedSuppressionImportView,
   importBody,
   importErrorPage,
   importView,
+  suppressionImportView,
 } from '../../audience/imports.dto.js';
 import type {
   suppressAllBody,
@@ -38,6 +40,7 @@ export const TOPIC_ID = '019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91';
 export const ADA_ID = '019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93';
 export const GRACE_ID = '019c47da-1ad0-7b92-9c3e-2f6b8a4d1e94';
 export const IMPORT_ID = '019c47da-1300-7c1e-9c3e-2f6b8a4d1e95';
+export const SUPPRESSION_IMPORT_ID = '019c4d00-6f00-7c1e-9c3e-2f6b8a4d1e95';
 
 const NEW_TOPIC = {
   name: 'Product news',
@@ -191,6 +194,28 @@ const IMPORT = {
   completedAt: '2026-02-10T14:00:02.000Z',
 } satisfies z.output<typeof importView>;
 
+const ACCEPTED_SUPPRESSIONS = {
+  id: SUPPRESSION_IMPORT_ID,
+  status: 'QUEUED',
+  counts: { total: 3, suppressed: 0, skipped: 0, failed: 0 },
+} satisfies z.output<typeof acceptedSuppressionImportView>;
+
+const SUPPRESSION_IMPORT = {
+  id: SUPPRESSION_IMPORT_ID,
+  status: 'COMPLETED',
+  counts: { total: 3, suppressed: 2, skipped: 0, failed: 1 },
+  failureReason: null,
+  createdAt: '2026-02-11T14:00:00.000Z',
+  completedAt: '2026-02-11T14:00:02.000Z',
+} satisfies z.output<typeof suppressionImportView>;
+
+const SUPPRESSION_IMPORT_ERRORS = onePage({
+  row: 3,
+  line: 4,
+  email: null,
+  errors: { email: 'does not have a valid domain' },
+}) satisfies z.output<typeof importErrorPage>;
+
 const CONSENT_RECORDS = onePage({
   id: '019c5199-cd40-7a42-9d57-3b1f6c8e2a04',
   topicKey: 'APIT-2',
@@ -315,6 +340,9 @@ export const AUDIENCE_EXAMPLES: WrittenExamples = {
   importSubscribers: { body: NEW_IMPORT, answer: ACCEPTED_IMPORT },
   getImport: { answer: IMPORT },
   listImportErrors: { answer: IMPORT_ERRORS },
+  importSuppressions: { answer: ACCEPTED_SUPPRESSIONS },
+  getSuppressionImport: { answer: SUPPRESSION_IMPORT },
+  listSuppressionImportErrors: { answer: SUPPRESSION_IMPORT_ERRORS },
   recordSubscriberEvent: { body: EVENT, answer: RECORDED_EVENT },
   recordSubscriberEvents: { body: EVENTS, answer: RECORDED_EVENTS },
   listSuppressions: { answer: onePage(SUPPRESSION) },
