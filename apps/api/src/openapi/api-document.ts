@@ -6,7 +6,6 @@ import { z } from 'zod';
 import { API_SCOPES, OPERATOR_SCOPES } from '#kernel';
 import { type Config, CONFIG } from '#platform';
 import { OperatorApiModule } from '../operator/operator-api.module.js';
-import { addCommonRules } from './common-rules.js';
 import type { OpenApiDocument } from './document.js';
 
 const DESCRIPTION = `Email marketing as an API: subscribers, consent, campaigns and their reports. Start with the
@@ -74,7 +73,8 @@ async function build(app: NestFastifyApplication, isOperators: boolean): Promise
     onlyIncludeDecoratedEndpoints: true,
     standardSchemaConverter: toOpenApiSchema,
   });
-  // Much for an api of which nobody asks for the document.
+  // Rules and examples are much for an api of which nobody asks for the document.
+  const { addCommonRules } = await import('./common-rules.js');
   const described = addCommonRules(document as unknown as OpenApiDocument);
   if (isOperators) return described;
   const { addWebhooks } = await import('./webhooks.js');
