@@ -84,6 +84,7 @@ describe('the audience', () => {
         priority: null,
         icon: null,
         doubleOptInEnabled: true,
+        optInTemplateKey: null,
         translations: {},
         subscriberCount: 0,
         activeSubscriberCount: 0,

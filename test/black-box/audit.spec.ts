@@ -246,6 +246,19 @@ describe('the audit log', () => {
     expect(entries.flat()).toMatchObject([{ outcome: 'REFUSED', problem: 'rate-limited' }]);
   });
 
+  it('says REFUSED alone of a file that turns out to be none', async () => {
+    const csv = { headers: { 'content-type': 'text/csv' } };
+    const refused = await client.post('/suppression-imports', 'email\na@example.com\n"', csv);
+    const unread = await client.post('/suppression-imports', 'email,when\na@example.com,1', csv);
+    const taken = await client.post('/suppression-imports', 'email\na@example.com', csv);
+    for (const answer of [refused, unread, taken])
+      expect(await entryOf(answer)).toMatchObject({
+        action: 'importSuppressions',
+        outcome: outcomeOf(answer.status),
+      });
+    expect([unread.status, taken.status]).toEqual([422, 202]);
+  });
+
   it('tells of bodies that cannot be read', async () => {
     const answer = await client.request('POST', '/topics', { body: '{"name":' });
     expectProblem(answer, 400, 'malformed-json');

@@ -104,6 +104,7 @@ describe('the audience over HTTP', () => {
       priority: null,
       icon: null,
       doubleOptInEnabled: false,
+      optInTemplateKey: null,
       translations: {},
       metadata: {},
       subscriberCount: 0,

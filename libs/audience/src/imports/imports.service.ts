@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, DomainValidationError, newId, type ProjectScope, UnavailableError } from '#kernel';
-import { before, Database, Periodic, removeOldRows } from '#platform';
+import { AuditTrail, before, Database, Periodic, removeOldRows } from '#platform';
 import { type ConsentDetails, consentProof, type SuppressionReason } from '../consents/consent.js';
 import { definitionsDigest } from '../custom-fields/custom-field-values.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-field.repository.js';
@@ -115,14 +115,15 @@ export class ImportsService {
     const createdAt = this.clock.now();
     const proof = consentProof('IMPORT', importId, consent);
     const added = new Import(importId, scope.environmentId, { ...order, proof }, createdAt);
-    await this.imports.add(scope, added, notes);
+    // Whether the file can be read is not known yet: the entry of the audit log is that of its queueing.
+    await AuditTrail.apart(() => this.imports.add(scope, added, notes));
     try {
       const total = await this.#store(scope, importId, opened, signal);
       const counts = { ...added.counts, total };
       return { id: importId, status: 'QUEUED', counts, failureReason: null, createdAt, completedAt: null };
     } catch (error) {
       // A failed removal is repeated by the task for abandoned imports; the client must get the first error.
-      await this.imports.discard(scope, importId).catch(() => undefined);
+      await AuditTrail.apart(() => this.imports.discard(scope, importId)).catch(() => undefined);
       throw error;
     }
   }
@@ -135,13 +136,16 @@ export class ImportsService {
   ): Promise<number> {
     const writer = this.staged.writer(scope, importId);
     let columns: readonly ColumnTarget[] = [];
-    try {
+    const store = async () => {
       for await (const batch of batches) {
         refuseAborted(signal);
         columns = batch.columns;
         await writer.write(batch.rows);
       }
       await writer.flush();
+    };
+    try {
+      await AuditTrail.apart(store);
     } finally {
       // Wait for rows in transmission before removing them.
       await writer.abandon();

@@ -61,7 +61,7 @@ export const auditedId = (text: unknown): string | null =>
  * the message of its COMMIT, so that none is there without the other; and apart where the call was refused or changed nothing.
  */
 export class AuditTrail {
-  static readonly #current = new AsyncLocalStorage<AuditTrail>();
+  static readonly #current = new AsyncLocalStorage<AuditTrail | undefined>();
 
   readonly environmentId: number;
   #targetId: string | null;
@@ -85,6 +85,11 @@ export class AuditTrail {
     if (call === undefined) return work();
     const actor = { type: 'OPERATOR', keyId: null, address: null } as const;
     return new AuditTrail({ ...call, environmentId, actor }).run(work);
+  }
+
+  /** Runs `work` on its own: what it writes is only being prepared, and leaves no entry. */
+  static apart<T>(work: () => T): T {
+    return this.#current.run(undefined, work);
   }
 
   /** Runs `work`, and what it begins, under this trail. */
