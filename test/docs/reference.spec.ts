@@ -47,7 +47,10 @@ describe('the reference tables are complete and hold nothing else', () => {
     const commands = [...ofOperators.matchAll(/^ {2}([a-z][a-z:-]*) .*$/gm)].map(([, name = '']) => name);
     expect(commands.length).toBeGreaterThan(0);
     expect(
-      firstColumn('docs/operations.md', /^(?:help|migrate|distribute|isolate|doctor|completion|[a-z-]+:[a-z-]+)$/),
+      firstColumn(
+        'docs/operations.md',
+        /^(?:help|migrate|distribute|isolate|doctor|completion|[a-z-]+:[a-z-]+)$/,
+      ),
     ).toEqual(commands.sort());
   });
 
