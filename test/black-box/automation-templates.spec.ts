@@ -99,7 +99,7 @@ describe('automations of templates', () => {
       const { data } = (await client.get(`/automations/${id}/executions`)).body as {
         data: { currentNodeId: string | null }[];
       };
-      return data.filter(({ currentNodeId }) => currentNodeId === 'wait').length === count;
+      return data.filter(({ currentNodeId }) => currentNodeId === 'ordered').length === count;
     });
 
   it('send people what was in use when they came in, in their language', async () => {
