@@ -51,7 +51,7 @@ export async function withServices<T>(
   return withOperatorServices(cli.env, (services) => trail.run(() => work(services)), more);
 }
 
-/** What the API's audit log calls the things that a command's name begins with. */
+/** Names in the API's audit log of the things that a command's name begins with. */
 const TARGETS: Readonly<Record<string, string>> = {
   domain: 'sending-domain',
   key: 'api-key',

@@ -285,7 +285,7 @@ const DEEPEST = 5;
 class Fields {
   constructor(
     private readonly schemas: Readonly<Record<string, Schema>>,
-    /** Whether fields are to be given, and not read. */
+    /** True where fields are to be given, and not read. */
     private readonly areGiven: boolean,
   ) {}
 
@@ -325,7 +325,7 @@ class Fields {
     </li>`;
   }
 
-  /** What a value is: `string`, `list of Consent`, `integer or null`. */
+  /** Type of a value in words: `string`, `list of Consent`, `integer or null`. */
   typeOf(schema: Schema): string {
     if (isPage(schema))
       return `page of ${nameOf(resolve(schema, this.schemas).properties?.['data']?.items ?? {}) ?? 'items'}`;

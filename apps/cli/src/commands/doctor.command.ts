@@ -10,7 +10,7 @@ interface Finding {
   readonly check: string;
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
   readonly found: string;
-  /** What to do, unless `found` says it. */
+  /** Advice, unless `found` gives it. */
   readonly remedy?: string;
 }
 
