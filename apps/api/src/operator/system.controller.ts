@@ -286,6 +286,7 @@ const checkView = z
   .object({
     name: z.enum(CHECKS),
     isCorrect: z.boolean(),
+    discrepancyCount: int64.meta({ description: 'All that were found.' }),
     discrepancies: z
       .array(z.record(z.string(), z.unknown()))
       .meta({ description: 'A row for each, at most 1 000.' }),
@@ -321,6 +322,7 @@ export class ChecksController {
     return {
       name: check,
       isCorrect: found.length === 0,
+      discrepancyCount: found.length,
       discrepancies: found.slice(0, MOST_DISCREPANCIES).map((row) => ({ ...row })),
     };
   }
