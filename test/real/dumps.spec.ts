@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -46,6 +46,7 @@ describeWith(['postgresql'], 'dumps as the pages say', () => {
   ): Promise<void> {
     const { port } = new URL(at.url());
     const programs = [process.execPath, executableOf('postgresql', 'pg_dump')].map((path) => dirname(path));
+    programs.unshift(directory);
     const environment = {
       ...SECRETS,
       PATH: [...programs, process.env['PATH']].join(delimiter),
@@ -105,6 +106,10 @@ describeWith(['postgresql'], 'dumps as the pages say', () => {
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'mailwright-dumps-'));
     symlinkSync(join(projectRoot(), 'dist'), join(directory, 'dist'));
+    const mailwright = join(projectRoot(), 'dist/apps/launcher/src/mailwright.js');
+    writeFileSync(join(directory, 'mailwright'), `#!/bin/sh\nexec node ${mailwright} "$@"\n`, {
+      mode: 0o755,
+    });
     server = await startEmptyPostgres();
     await makeLogins(server, 'with');
     const urls = { DATABASE_URL: server.url(LOGIN), DATABASE_OWNER_URL: server.url(OWNER) };
