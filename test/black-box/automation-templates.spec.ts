@@ -97,9 +97,10 @@ describe('automations of templates', () => {
   const isWaiting = (id: string, count: number) =>
     eventually('the runs wait', async () => {
       const { data } = (await client.get(`/automations/${id}/executions`)).body as {
-        data: { currentNodeId: string | null }[];
+        data: { steps: { nodeId: string; status: string }[] }[];
       };
-      return data.filter(({ currentNodeId }) => currentNodeId === 'ordered').length === count;
+      // A run is at the node before it waits there.
+      return data.filter(({ steps }) => steps.some(({ status }) => status === 'WAITING')).length === count;
     });
 
   it('send people what was in use when they came in, in their language', async () => {
@@ -143,6 +144,27 @@ describe('automations of templates', () => {
       ],
       usedByCount: 2,
     });
+  });
+
+  it('keep the custom fields of what those inside will get', async () => {
+    const field = { key: 'tier', displayName: 'Tier', type: 'TEXT' };
+    accepted(await client.post('/custom-fields', field), 201);
+    const key = await published({
+      ...TEMPLATE,
+      html: '<html><body><p>Tier {{ custom.tier | default: "none" }}</p></body></html>',
+    });
+    const id = await activated({ templateKey: key });
+    await person('tia@example.com');
+    await enter(id, 'tia@example.com');
+    await isWaiting(id, 1);
+    await publish(key, { html: page('Plain') });
+    const usedBy = [{ kind: 'automation', key: id, name: 'Welcome' }];
+    expectProblem(await client.delete('/custom-fields/tier'), 409, 'in-use', { usedBy, usedByCount: 1 });
+    await orders('tia@example.com');
+    const [mail] = await mailsTo('tia@example.com', 1);
+    expect(mail?.html).toContain('Tier none');
+    await isWaiting(id, 0);
+    accepted(await client.delete('/custom-fields/tier'), 204);
   });
 
   it('are activated with a template that has content for them alone', async () => {

@@ -274,4 +274,91 @@ describe('campaigns of templates', () => {
       templateVersion: `is no version of the template ${key}`,
     });
   });
+
+  it('are compared as variants of one campaign, each as it was when that was sent', async () => {
+    const one = await published({ ...TEMPLATE, subject: 'One', translations: {} });
+    const two = await published({
+      ...TEMPLATE,
+      alias: 'two',
+      subject: 'Two',
+      html: page('Second'),
+      translations: { de: { subject: 'Brief zwei', html: page('Zweiter') } },
+    });
+    const test = { sharePercent: 100, decideAfter: 'PT1H', by: 'MANUAL' };
+    const variants = [
+      { name: 'A', templateKey: one },
+      { name: 'B', templateKey: 'two', translations: { de: { subject: 'Zwei' } } },
+    ];
+    const draft = { subject: 'Own', contentText: 'Own', test };
+    const campaign = await made({ ...draft, variants });
+    const variantsOf = async () =>
+      (await client.get(`/campaigns/${campaign}`)).at<{ templateKey: string; templateVersion: number }[]>(
+        'variants',
+      );
+    expect(await variantsOf()).toMatchObject([
+      { templateKey: one, templateVersion: null, subject: null, contentJson: null },
+      { templateKey: two, templateVersion: null },
+    ]);
+    expect((await preview(campaign)).body).toMatchObject({
+      subject: 'One',
+      html: expect.stringContaining('First'),
+    });
+    expect((await preview(campaign, '?variant=2&locale=de')).body).toMatchObject({
+      subject: 'Zwei',
+      html: expect.stringContaining('Zweiter'),
+    });
+    expectProblem(await client.delete(`/templates/${two}`), 409, 'in-use', {
+      usedBy: [{ kind: 'campaign', key: campaign, name: 'May' }],
+      usedByCount: 1,
+    });
+
+    const sent = accepted(await client.post(`/campaigns/${campaign}/send`), 200);
+    expect(
+      sent.at<{ templateVersion: number }[]>('variants').map(({ templateVersion }) => templateVersion),
+    ).toEqual([1, 1]);
+    await isSent(campaign);
+    await publish(one, { html: page('Later') });
+    await publish(two, { html: page('Later'), translations: {} });
+    const { data } = (await client.get(`/campaigns/${campaign}/deliveries`)).body as {
+      data: { email: string; variant: number }[];
+    };
+    expect(data).toHaveLength(2);
+    for (const { email, variant } of data) {
+      const german = email === 'bea@example.com';
+      const subject = variant === 1 ? 'One' : german ? 'Zwei' : 'Two';
+      const words = variant === 1 ? 'First' : german ? 'Zweiter' : 'Second';
+      const [mail] = (await mailsOf(subject)).filter(({ to }) => to === email);
+      expect(mail?.html).toContain(`${words} Ada`);
+      expect(await (await fetch(mail!.links.view)).text()).toContain(`${words} Ada`);
+    }
+    const languages = await client.get(`/campaigns/${campaign}/report/languages`);
+    expect(languages.at<{ locale: string | null }[]>('languages').map(({ locale }) => locale)).toContain(
+      'de',
+    );
+    const copy = await client.post(`/campaigns/${campaign}/duplicate`, {});
+    expect(copy.at('variants')).toMatchObject([{ templateVersion: 1 }, { templateVersion: 1 }]);
+
+    const unpublished: string = (await client.post('/templates', TEMPLATE)).at('templateKey');
+    const wrong = [
+      { name: 'A', templateKey: unpublished },
+      { name: 'B', templateVersion: 1 },
+    ];
+    expect(errorsOf(await make({ ...draft, variants: wrong }))).toEqual({
+      'variants[0].templateKey': 'is no template that is published',
+      'variants[1].templateVersion': 'needs templateKey',
+    });
+    const both = [{ name: 'A', templateKey: one, contentText: 'a' }, { name: 'B' }];
+    expect(errorsOf(await make({ ...draft, variants: both }), 400)).toEqual({
+      'variants[0].contentText': TOGETHER,
+    });
+    const translated = { de: { subject: 'a', contentText: 'b' } };
+    const beside = [{ name: 'A', templateKey: one, translations: translated }, { name: 'B' }];
+    expect(errorsOf(await make({ ...draft, variants: beside }))).toEqual({
+      'variants[0].translations.de.contentText': TOGETHER,
+    });
+    await publish(one, { html: page('<script>alert(1)</script>') });
+    expect(errorsOf(await make({ ...draft, variants, strict: true }))).toEqual({
+      'variants[0].templateKey': expect.stringContaining('script'),
+    });
+  });
 });

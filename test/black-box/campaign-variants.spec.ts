@@ -87,6 +87,8 @@ describe('campaigns with variants', () => {
       contentJson: null,
       contentText: null,
       translations: { de: { subject: 'Lang', previewText: null, contentJson: null, contentText: null } },
+      templateKey: null,
+      templateVersion: null,
     });
     expect(campaign.at('test')).toEqual({ ...TEST, ifUndecided: 'LEADER' });
     expect([campaign.at('testPhase'), campaign.at('winningVariant')]).toEqual([null, null]);

@@ -7,7 +7,7 @@ import { SECRETS, type SharedSystem, sharedSystem, type SystemProject } from '#t
 const DAY_MS = 86_400_000;
 const EVIL = '"><script>alert(1)</script>';
 
-describe('the page that shows a campaign', () => {
+describe('the page that shows a campaign or a template', () => {
   let system: SharedSystem;
   let project: SystemProject;
   let client: ApiClient;
@@ -131,6 +131,47 @@ describe('the page that shows a campaign', () => {
       checks: [expect.objectContaining({ code: 'merge-tags', result: 'FAIL' })],
     });
     expect((await look('?part=mail', link)).status).toBe(404);
+    expect((await client.delete(path)).status).toBe(204);
+    expect((await look('', link)).status).toBe(404);
+  });
+
+  it('shows the draft of a template with sample data, in each of its languages', async () => {
+    const text = (words: string) => JSON.stringify({ blocks: [{ type: 'text', html: `<p>${words}</p>` }] });
+    const template = await client.post('/templates', {
+      name: 'Receipt',
+      kind: 'MESSAGE',
+      purpose: 'The person bought something.',
+      subject: 'Order {{ data.order.id }}',
+      contentJson: text(
+        '{{ data.order.total | money: "EUR" }} for {% for item in data.items %}{{ item.name }}{% endfor %}',
+      ),
+      translations: { de: { subject: 'Bestellung {{ data.order.id }}' } },
+      variables: [
+        { name: 'order.id', type: 'STRING', required: true },
+        { name: 'order.total', type: 'NUMBER', required: true },
+        { name: 'items', type: 'LIST', required: true },
+      ],
+    });
+    const path = `/templates/${template.at('templateKey')}`;
+    const answer = await client.post(`${path}/preview-link`);
+    expect(Date.parse(answer.at('expiresAt')) - Date.now()).toBeGreaterThan(6.9 * DAY_MS);
+    const link: string = answer.at('url');
+    const page = await look('', link);
+    expect(page.text).toContain('Receipt');
+    expect(page.text).toContain('Order id');
+    expect((await look('?part=mail', link)).text).toContain('€1.00 for name');
+    expect((await look('?locale=de', link)).text).toContain('Bestellung id');
+
+    const changed = { contentJson: text('{{ data.order.note }}') };
+    expect((await client.patch(path, changed)).status).toBe(200);
+    expect((await look('?part=mail', link)).text).toContain('note');
+    expect((await client.patch(path, { contentJson: text('{{ data.order.note') })).status).toBe(200);
+    const broken = await look('', link);
+    expect([broken.status, broken.text.includes('<iframe')]).toEqual([200, false]);
+    expect(broken.text).toContain('contentJson');
+
+    const live = await project.client('LIVE');
+    expectProblem(await live.post(`${path}/preview-link`), 404, 'not-found');
     expect((await client.delete(path)).status).toBe(204);
     expect((await look('', link)).status).toBe(404);
   });

@@ -349,7 +349,7 @@ describe('templates', () => {
     expect((await mailOf('bea@example.com', [news], 'de-AT')).subject).toBe('Ja zu News (de)?');
     const ours = await mailOf('eve@example.com', [news, plain]);
     expect([ours.html, ours.subject]).toEqual([
-      expect.stringMatching(/<li[^>]*>News<\/li><li[^>]*>Plain<\/li>/),
+      expect.stringMatching(/>News<\/td><\/tr><tr><td[^>]*>Plain<\/td>/),
       expect.not.stringContaining('Yes to'),
     ]);
     expect((await fetch(mail.links.confirm, { method: 'POST' })).status).toBe(200);

@@ -11,7 +11,7 @@ import * as fc from '#testing/properties';
 import { type RunningSystem, startSystem } from '#testing/system';
 
 /** The whole: `FUZZ_REQUESTS=20000`. The same requests again: `FUZZ_SEED=…`, as printed. */
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 600);
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 800);
 const SEED = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
 const AT_ONCE = 4;
 const PATIENCE_MS = 120_000;

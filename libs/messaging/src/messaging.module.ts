@@ -45,6 +45,7 @@ import { TrackingService } from './engagement/tracking.service.js';
 import { CompiledMailsService } from './sending/mails/compiled-mails.service.js';
 import { MailViewService } from './sending/mails/mail-view.service.js';
 import { MessageRenderingService } from './sending/mails/message-rendering.service.js';
+import { PreviewLinksService } from './sending/mails/preview-links.service.js';
 import { TemplatePreviewsService } from './sending/mails/template-previews.service.js';
 import { VariantTestsService } from './campaigns/variant-tests.service.js';
 import { TestMailsService } from './sending/mails/test-mails.service.js';
@@ -82,6 +83,7 @@ const SERVICES = [
   MessageAcceptanceService,
   MessagesService,
   PreSendAnalysisService,
+  PreviewLinksService,
   SendingStopsService,
   TemplatePreviewsService,
   TestInboxService,

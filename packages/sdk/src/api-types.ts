@@ -2124,6 +2124,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/v1/templates/{templateKey}/preview-link': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Make a link to a page that shows the template
+     * @description For seven days, everybody who has the link sees the draft as it then is, with sample data, on a phone and a desk, light and dark, in each of its languages: to have it looked over before it is published. It cannot be taken back.
+     *
+     *     The key needs the scope `templates:write`.
+     */
+    post: operations['linkTemplatePreview'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/templates/{templateKey}/duplicate': {
     parameters: {
       query?: never;
@@ -5412,9 +5434,20 @@ export interface components {
             contentText: string | null;
           };
         };
+        /**
+         * @description The template that the content is from, with `subject`, `previewText` and `translations` where there are none of its own.
+         * @default null
+         * @example APIT-1
+         */
+        templateKey: string | null;
+        /**
+         * @description The version that was chosen, or that it keeps since it was scheduled or sent; null: the one in use.
+         * @default null
+         */
+        templateVersion: number | null;
       }[];
       /**
-       * @description The template that the content is from, with `subject`, `previewText` and `translations` where the campaign has none.
+       * @description The template that the content is from, with `subject`, `previewText` and `translations` where there are none of its own.
        * @example APIT-1
        */
       templateKey: string | null;
@@ -17823,6 +17856,8 @@ export interface operations {
            *               "contentText": null,
            *               "fromName": null,
            *               "translations": {},
+           *               "templateKey": null,
+           *               "templateVersion": null,
            *               "name": "Short"
            *             },
            *             {
@@ -17832,6 +17867,8 @@ export interface operations {
            *               "contentText": null,
            *               "fromName": null,
            *               "translations": {},
+           *               "templateKey": null,
+           *               "templateVersion": null,
            *               "name": "Question"
            *             }
            *           ],
@@ -17950,6 +17987,13 @@ export interface operations {
                 /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
                 mjml?: string | null;
                 contentText?: string | null;
+                /**
+                 * @description Key or alias of a template of kind CAMPAIGN that the content is from, in place of `contentJson` and the like.
+                 * @example APIT-1
+                 */
+                templateKey?: string | null;
+                /** @description A version of the template that was published. Default: the one in use. */
+                templateVersion?: number | null;
                 fromName?: string | null;
                 /** @description The variant in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. */
                 translations?: {
@@ -18196,6 +18240,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Short"
            *         },
            *         {
@@ -18205,6 +18251,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Question"
            *         }
            *       ],
@@ -18348,6 +18396,8 @@ export interface operations {
          *           "contentText": null,
          *           "fromName": null,
          *           "translations": {},
+         *           "templateKey": null,
+         *           "templateVersion": null,
          *           "name": "Short"
          *         },
          *         {
@@ -18357,6 +18407,8 @@ export interface operations {
          *           "contentText": null,
          *           "fromName": null,
          *           "translations": {},
+         *           "templateKey": null,
+         *           "templateVersion": null,
          *           "name": "Question"
          *         }
          *       ],
@@ -18399,6 +18451,13 @@ export interface operations {
                 /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
                 mjml?: string | null;
                 contentText?: string | null;
+                /**
+                 * @description Key or alias of a template of kind CAMPAIGN that the content is from, in place of `contentJson` and the like.
+                 * @example APIT-1
+                 */
+                templateKey?: string | null;
+                /** @description A version of the template that was published. Default: the one in use. */
+                templateVersion?: number | null;
                 fromName?: string | null;
                 /** @description The variant in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. */
                 translations?: {
@@ -18523,6 +18582,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Short"
            *         },
            *         {
@@ -18532,6 +18593,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Question"
            *         }
            *       ],
@@ -18678,6 +18741,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Short"
            *         },
            *         {
@@ -18687,6 +18752,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Question"
            *         }
            *       ],
@@ -19025,6 +19092,13 @@ export interface operations {
                 /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
                 mjml?: string | null;
                 contentText?: string | null;
+                /**
+                 * @description Key or alias of a template of kind CAMPAIGN that the content is from, in place of `contentJson` and the like.
+                 * @example APIT-1
+                 */
+                templateKey?: string | null;
+                /** @description A version of the template that was published. Default: the one in use. */
+                templateVersion?: number | null;
                 fromName?: string | null;
                 /** @description The variant in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. */
                 translations?: {
@@ -19379,6 +19453,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Short"
            *         },
            *         {
@@ -19388,6 +19464,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Question"
            *         }
            *       ],
@@ -19533,6 +19611,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Short"
            *         },
            *         {
@@ -19542,6 +19622,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Question"
            *         }
            *       ],
@@ -19687,6 +19769,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Short"
            *         },
            *         {
@@ -19696,6 +19780,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Question"
            *         }
            *       ],
@@ -19841,6 +19927,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Short"
            *         },
            *         {
@@ -19850,6 +19938,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Question"
            *         }
            *       ],
@@ -19995,6 +20085,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Short"
            *         },
            *         {
@@ -20004,6 +20096,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Question"
            *         }
            *       ],
@@ -20161,6 +20255,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Short"
            *         },
            *         {
@@ -20170,6 +20266,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Question"
            *         }
            *       ],
@@ -20328,6 +20426,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Short"
            *         },
            *         {
@@ -20337,6 +20437,8 @@ export interface operations {
            *           "contentText": null,
            *           "fromName": null,
            *           "translations": {},
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "name": "Question"
            *         }
            *       ],
@@ -24220,6 +24322,82 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'];
         };
       };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  linkTemplatePreview: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example APIT-1 */
+        templateKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "url": "https://mailwright.example/d/AQkAAAAAAQGcmj_TAH1VnD4va4pNHpsBxXpY0kq7Zt1mPiW8vGgR2c",
+           *       "expiresAt": "2026-03-05T14:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['PreviewLink'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `network-not-allowed`: The API key may not be used from this network. `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.templates.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: components['responses']['idempotency-key-reused'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */

@@ -1024,6 +1024,14 @@ class Templates extends Resource {
     });
   }
 
+  /** Make a link to a page that shows the template. */
+  previewLink(templateKey: string, options?: CallOptions): Promise<Answer<'linkTemplatePreview'>> {
+    return this.transport.call<'linkTemplatePreview'>('POST /templates/{templateKey}/preview-link', {
+      ...options,
+      path: { templateKey },
+    });
+  }
+
   /** Copy a template’s draft into a new one. */
   duplicate(
     templateKey: string,

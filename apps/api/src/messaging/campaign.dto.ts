@@ -63,13 +63,17 @@ const variantTranslation = strictBody(variantTexts)
 const variant = strictBody({
   name: requiredLine(100),
   ...variantTexts,
+  ...templateForm,
   fromName: line(100).nullish(),
   translations: translations(variantTranslation, 'The variant in other languages,'),
 })
   .superRefine(hasOneForm)
+  .superRefine(hasOneSource)
   .transform(({ translations: translated = {}, ...given }) => ({
     ...NOTHING,
     fromName: null,
+    templateKey: null,
+    templateVersion: null,
     ...withContentJson(given),
     translations: translated,
   }));
@@ -237,6 +241,18 @@ const textsView = {
 };
 const variantTextsView = { subject: z.string().nullable(), ...textsView };
 
+const templateView = {
+  templateKey: z.string().nullable().meta({
+    description:
+      'The template that the content is from, with `subject`, `previewText` and `translations` where there are none of its own.',
+    example: 'APIT-1',
+  }),
+  templateVersion: z.int().nullable().meta({
+    description:
+      'The version that was chosen, or that it keeps since it was scheduled or sent; null: the one in use.',
+  }),
+};
+
 export const campaignView = z
   .object({
     id: z.uuid(),
@@ -256,17 +272,11 @@ export const campaignView = z
         ...variantTextsView,
         fromName: z.string().nullable(),
         translations: z.record(z.string(), z.object(variantTextsView)),
+        templateKey: templateView.templateKey.default(null),
+        templateVersion: templateView.templateVersion.default(null),
       }),
     ),
-    templateKey: z.string().nullable().meta({
-      description:
-        'The template that the content is from, with `subject`, `previewText` and `translations` where the campaign has none.',
-      example: 'APIT-1',
-    }),
-    templateVersion: z.int().nullable().meta({
-      description:
-        'The version that was chosen, or that it keeps since it was scheduled or sent; null: the one in use.',
-    }),
+    ...templateView,
     test: z
       .object({
         sharePercent: z.int(),

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
 import { type Template, TemplatePreviewsService, TemplatesService } from '#messaging';
 import { ApiController, InScope, Operation, toPage } from '#platform/http';
+import { previewLinkView } from './campaign.dto.js';
 import {
   createTemplateBody,
   duplicateTemplateBody,
@@ -178,6 +179,21 @@ export class TemplatesController {
   ) {
     const { version = null, data = {}, locale = null, email = null } = body;
     return this.previews.of(scope, templateKey, { version, data, locale, address: email });
+  }
+
+  @Post(':templateKey/preview-link')
+  @Operation({
+    operationId: 'linkTemplatePreview',
+    sdk: 'templates.previewLink',
+    summary: 'Make a link to a page that shows the template',
+    description:
+      'For seven days, everybody who has the link sees the draft as it then is, with sample data, on a phone and a desk, light and dark, ' +
+      'in each of its languages: to have it looked over before it is published. It cannot be taken back.',
+    scope: 'templates:write',
+    response: { status: 200, schema: previewLinkView },
+  })
+  previewLink(@InScope() scope: ProjectScope, @Param('templateKey') templateKey: string) {
+    return this.previews.link(scope, templateKey);
   }
 
   @Post(':templateKey/duplicate')

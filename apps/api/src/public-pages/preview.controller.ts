@@ -1,7 +1,7 @@
 import { Get, Param, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { NotFoundError } from '#kernel';
-import { type ContentPreview, type MailPreview, MailViewService } from '#messaging';
+import { type ContentPreview, type MailPreview, MailViewService, TemplatePreviewsService } from '#messaging';
 import type { WordingKey } from '#wording';
 import { html, type Html } from '../html.js';
 import { languageName, page, type Page, signs } from './page-layout.js';
@@ -143,12 +143,13 @@ function brokenMail(view: PageView, fault: string | null): Html {
     ${fault === null ? null : html`<p class="plain" lang="en" dir="ltr">${fault}</p>`}`;
 }
 
-/** A campaign's mail, for anybody who has its link, which its author passes on for approval. */
+/** The mail of a campaign or a template, for anybody who has its link, which its author passes on for approval. */
 @PublicPage('d')
 export class PreviewController {
   constructor(
     private readonly links: PageLinksService,
     private readonly mails: MailViewService,
+    private readonly templates: TemplatePreviewsService,
   ) {}
 
   @Get(':token')
@@ -162,7 +163,9 @@ export class PreviewController {
     const view = await this.links.view(request, link);
     if (link.expired) return sendPage(reply, expiredLinkPage({ ...view, sender: null }));
     const locale = typeof query['locale'] === 'string' ? query['locale'] : null;
-    const shown = await this.mails.sample(link.scope, link.id, { locale, variant: variantIn(query) });
+    const shown =
+      (await this.mails.sample(link.scope, link.id, { locale, variant: variantIn(query) })) ??
+      (await this.templates.sample(link.scope, link.id, locale));
     if (shown === null) throw new NotFoundError();
     if (query['part'] !== 'mail') {
       const choices = choicesIn(query, shown);

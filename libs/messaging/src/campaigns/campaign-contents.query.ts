@@ -6,19 +6,32 @@ import {
   inLanguages,
   pathOf,
   type TranslatedContent,
+  type WrittenParts,
 } from '../content/document/translated-content.js';
 import type { ResolvedContent } from '../templates/template.js';
 import { TemplateContentsQuery, type UsableContent } from '../templates/template-contents.query.js';
 import { translatedContent } from '../templates/template-reviews.service.js';
-import { type CampaignChanges, type ContentSource, type KeptTemplate, sourceWith } from './campaign.js';
+import {
+  type CampaignChanges,
+  type ContentSource,
+  type KeptTemplate,
+  type KeptTemplates,
+  NO_CONTENT,
+  sourceWith,
+} from './campaign.js';
+import type { CampaignVariant, VariantTemplate } from './campaign-variants.js';
 
 type Faults = Readonly<Record<string, string>>;
 
+type GivenTranslations = { readonly translations?: Readonly<Record<string, WrittenParts>> | undefined };
+
+/** A campaign's content, or an automation's mail; that has no variants. */
+type Source = ContentSource & { readonly variants?: readonly CampaignVariant[] };
+
 /** The content that a campaign's mails are made of. */
 export interface CampaignMailContent {
-  readonly content: TranslatedContent;
-  /** The content of its template that it would keep from now on; null where it has no template, or keeps one already. */
-  readonly template: KeptTemplate | null;
+  readonly content: TranslatedContent & { readonly variants: readonly CampaignVariant[] };
+  readonly templates: KeptTemplates;
 }
 
 /** Finds the content of campaigns, and of automations' mails: their own, or their template's. */
@@ -26,36 +39,60 @@ export interface CampaignMailContent {
 export class CampaignContentsQuery {
   constructor(private readonly templates: TemplateContentsQuery) {}
 
-  /** The content as its mails have it. Throws DomainValidationError where its template has none for it. */
-  async of(scope: ProjectScope, campaign: ContentSource): Promise<CampaignMailContent> {
+  /** The content as its mails have it. Throws DomainValidationError where a template has none for it. */
+  async of(scope: ProjectScope, campaign: Source): Promise<CampaignMailContent> {
     const { subject, previewText, contentJson, contentText, translations } = campaign;
-    const { templateKey, templateContentId } = campaign;
-    if (templateKey === null)
-      return { content: { subject, previewText, contentJson, contentText, translations }, template: null };
-    if (templateContentId !== null) {
-      const kept = await this.templates.withId(scope, templateContentId);
-      if (kept === null) throw new Error('The content of the template is not there.');
-      return { content: contentWith(campaign, kept), template: null };
+    const own = { subject, previewText, contentJson, contentText, translations };
+    const used = await this.#use(scope, campaign, '');
+    const variants: CampaignVariant[] = [];
+    const kept: (KeptTemplate | null)[] = [];
+    for (const [index, variant] of (campaign.variants ?? []).entries()) {
+      const found = await this.#use(scope, variant, `variants[${index}].`);
+      variants.push(found === null ? variant : variantWith(variant, found.content));
+      kept.push(found?.kept ?? null);
     }
-    const { found, faults } = await this.#find(scope, { ...campaign, templateKey });
-    if (found === null) throw new DomainValidationError(faults);
-    const { content, ...template } = found;
-    return { content: contentWith(campaign, content), template };
+    const content = { ...(used === null ? own : contentWith(campaign, used.content)), variants };
+    return { content, templates: { own: used?.kept ?? null, ofVariants: kept } };
   }
 
   /** A campaign's draft with the content as its mails have it. Throws as `of` does. */
-  async filled<Draft extends ContentSource>(
-    scope: ProjectScope,
-    draft: Draft,
-  ): Promise<Draft & TranslatedContent> {
+  async filled<Draft extends Source>(scope: ProjectScope, draft: Draft): Promise<Draft & TranslatedContent> {
     return { ...draft, ...(await this.of(scope, draft)).content };
   }
 
   /**
-   * The changes with the key of the template that they name by its key or alias, and their faults, by field. `template` is the content
-   * that the campaign then has; null where it has none, or one that it keeps.
+   * The changes with the keys of the templates that they name by key or alias, and their faults, by field. `templates` are the contents
+   * that the campaign then has.
    */
   async chosen<Changes extends CampaignChanges>(
+    scope: ProjectScope,
+    changes: Changes,
+    before: ContentSource,
+  ): Promise<{
+    readonly changes: Changes;
+    readonly templates: KeptTemplates;
+    readonly faults: Faults;
+  }> {
+    const own = await this.#chosenOf(scope, changes, before);
+    const faults: Record<string, string> = { ...own.faults };
+    const kept: (KeptTemplate | null)[] = [];
+    const variants: CampaignVariant[] = [];
+    for (const [index, variant] of (changes.variants ?? []).entries()) {
+      const chosen = await this.#chosenOf(scope, variant, NO_CONTENT);
+      for (const [field, fault] of Object.entries(chosen.faults))
+        faults[`variants[${index}].${field}`] = fault;
+      variants.push(chosen.changes);
+      kept.push(chosen.template);
+    }
+    return {
+      changes: { ...own.changes, ...(changes.variants !== undefined && { variants }) },
+      templates: { own: own.template, ofVariants: kept },
+      faults,
+    };
+  }
+  async #chosenOf<
+    Changes extends Pick<CampaignChanges, 'templateKey' | 'templateVersion'> & GivenTranslations,
+  >(
     scope: ProjectScope,
     changes: Changes,
     before: ContentSource,
@@ -77,6 +114,27 @@ export class CampaignContentsQuery {
         ? changes
         : { ...changes, templateKey: found.templateKey };
     return { changes: named, template: found, faults: { ...faults, ...ofTemplate } };
+  }
+
+  /** The content of the template that a source names, and what it would keep of that from now on; null where it names none. */
+  async #use(
+    scope: ProjectScope,
+    { templateKey = null, templateVersion = null, templateContentId = null }: VariantTemplate,
+    prefix: string,
+  ): Promise<{ readonly content: ResolvedContent; readonly kept: KeptTemplate | null } | null> {
+    if (templateKey === null) return null;
+    if (templateContentId !== null) {
+      const content = await this.templates.withId(scope, templateContentId);
+      if (content === null) throw new Error('The content of the template is not there.');
+      return { content, kept: null };
+    }
+    const { found, faults } = await this.#find(scope, { templateKey, templateVersion });
+    if (found === null) {
+      const named = Object.entries(faults).map(([field, fault]) => [`${prefix}${field}`, fault]);
+      throw new DomainValidationError(Object.fromEntries(named) as Faults);
+    }
+    const { content, ...kept } = found;
+    return { content, kept };
   }
 
   async #find(
@@ -131,8 +189,30 @@ export function contentWith(
   };
 }
 
+/** A variant with its template's content, and what it has not itself of subject, preview text and translations. */
+function variantWith(variant: CampaignVariant, template: ResolvedContent): CampaignVariant {
+  const { subject, previewText, contentJson, contentText, translations } = template;
+  const own = Object.entries(variant.translations).map(([locale, words]) => {
+    const near = matchLocale([locale], Object.keys(translations));
+    const base = near === null ? NO_CONTENT : translations[near]!;
+    const texts = {
+      subject: words.subject ?? base.subject,
+      previewText: words.previewText ?? base.previewText,
+    };
+    return [locale, { ...texts, contentJson: base.contentJson, contentText: base.contentText }];
+  });
+  return {
+    ...variant,
+    subject: variant.subject ?? subject,
+    previewText: variant.previewText ?? previewText,
+    contentJson,
+    contentText,
+    translations: { ...translations, ...(Object.fromEntries(own) as CampaignVariant['translations']) },
+  };
+}
+
 /** Faults of translations with content of their own beside a template's. */
-function contentBeside(translations: CampaignTranslations): Record<string, string> {
+function contentBeside(translations: Readonly<Record<string, WrittenParts>>): Record<string, string> {
   const faults: Record<string, string> = {};
   for (const [locale, content] of inLanguages({ translations }))
     for (const part of ['contentJson', 'contentText'] as const)
@@ -142,6 +222,10 @@ function contentBeside(translations: CampaignTranslations): Record<string, strin
 }
 
 const OF_TEMPLATE = sql`from messaging.template_contents t where t.environment_id = c.environment_id and t.id = c.template_content_id`;
+
+/** Ids of the contents that the campaign `c` and its variants keep; some null. */
+const KEPT_CONTENTS = sql`array_append(array(
+  select (v.variant ->> 'templateContentId')::uuid from jsonb_array_elements(c.variants) v(variant)), c.template_content_id)`;
 
 /** Subject of the mails of the campaign `c`, which was sent. */
 export const SENT_SUBJECT = sql<
@@ -156,5 +240,5 @@ export const SENT_TRANSLATIONS = sql<string[]>`array(select jsonb_object_keys(c.
   || coalesce((
     select array_agg(l.locale) from messaging.template_contents t
     cross join lateral jsonb_object_keys(t.content -> 'translations') l(locale)
-    where t.environment_id = c.environment_id and t.id = c.template_content_id), '{}')
+    where t.environment_id = c.environment_id and t.id = any(${KEPT_CONTENTS})), '{}')
   || array(select jsonb_object_keys(v.variant -> 'translations') from jsonb_array_elements(c.variants) v(variant))`;

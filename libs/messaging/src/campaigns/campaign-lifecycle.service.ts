@@ -77,7 +77,7 @@ export class CampaignLifecycleService {
       const analysis = await this.analysis.analyse(scope, campaign, now);
       campaign.judge(analysis, now);
       if (analysis.status === 'FAILED') return analysis;
-      campaign.keepTemplate(analysis.template);
+      campaign.keepTemplates(analysis.templates);
       campaign.schedule(now);
       await this.publish(scope, 'campaign.scheduled', campaign);
       return analysis;
@@ -182,8 +182,8 @@ export class CampaignLifecycleService {
 
   /** Images of content of its own are in use as long as the campaign is there; those of a template's while mails may show them. */
   async #noteImages(scope: ProjectScope, campaign: Campaign, now: Date): Promise<void> {
-    const kept = await this.#kept(scope, campaign);
-    if (kept !== null) await this.media.noteShown(scope, [JSON.stringify(kept)], now);
+    for (const id of campaign.templateContentIds)
+      await this.media.noteShown(scope, [JSON.stringify(await this.templates.withId(scope, id))], now);
   }
 
   #change(
@@ -244,7 +244,7 @@ export class CampaignLifecycleService {
     const reserved = await this.#reserve(scope, recipients, now);
     // Another campaign was faster between the check and the reservation.
     if ('shortage' in reserved) return { ...analysis, ...summarise(withCheck(checks, reserved.shortage)) };
-    campaign.keepTemplate(analysis.template);
+    campaign.keepTemplates(analysis.templates);
     await this.#noteImages(scope, campaign, now);
     campaign.queue({ recipients, ...reserved }, now, this.config.AMBIGUOUS_POLICY);
     await enqueue(this.database, scope, expandCampaign({ campaignId: campaign.id }));

@@ -73,7 +73,12 @@ export class CampaignUsageQuery implements UserSource, OnModuleInit {
 
   async #byTemplate(scope: ProjectScope, templateKey: string): Promise<readonly Use[]> {
     const campaigns = await this.#campaigns(scope)
-      .where('templateKey', '=', templateKey)
+      .where((eb) =>
+        eb.or([
+          eb('templateKey', '=', templateKey),
+          sql<boolean>`variants @> ${JSON.stringify([{ templateKey }])}::jsonb`,
+        ]),
+      )
       .where('status', 'not in', ENDED)
       .where('deletedAt', 'is', null)
       .select(['campaignKey as key', 'name'])
@@ -89,7 +94,7 @@ export class CampaignUsageQuery implements UserSource, OnModuleInit {
       if (campaign === undefined) continue;
       const { content } = await this.contents.of(scope, campaign);
       const contents = [contentIn(content, null), ...Object.values(content.translations)];
-      const ofVariants = campaign.variants.flatMap((one) => [one, ...Object.values(one.translations)]);
+      const ofVariants = content.variants.flatMap((one) => [one, ...Object.values(one.translations)]);
       contents.push(...ofVariants.map((one) => ({ ...one, subject: one.subject ?? '' })));
       const named = await this.processes.customKeys(scope, {
         texts: [campaign.fromName, contents.map(({ contentJson: _json, ...texts }) => texts)],

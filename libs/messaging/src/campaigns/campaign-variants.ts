@@ -31,8 +31,15 @@ export interface VariantTranslation {
   readonly contentText: string | null;
 }
 
+/** The template that a variant's content is from, as a campaign names its own; variants of older campaigns lack it. */
+export interface VariantTemplate {
+  readonly templateKey?: string | null;
+  readonly templateVersion?: number | null;
+  readonly templateContentId?: string | null;
+}
+
 /** One of the contents that a campaign compares; null: as the campaign's own. */
-export interface CampaignVariant extends VariantTranslation {
+export interface CampaignVariant extends VariantTranslation, VariantTemplate {
   readonly name: string;
   readonly fromName: string | null;
   readonly translations: Readonly<Record<string, VariantTranslation>>;

@@ -95,6 +95,13 @@ export interface KeptTemplate {
   readonly version: number;
 }
 
+/** What a campaign and its variants keep from now on: null where they have no template, or keep one already. */
+export interface KeptTemplates {
+  readonly own: KeptTemplate | null;
+  /** In their order; the rest keeps none. */
+  readonly ofVariants: readonly (KeptTemplate | null)[];
+}
+
 export type CampaignIdentity = Pick<Campaign, 'id' | 'environmentId' | 'campaignKey'>;
 
 /** The result of a pre-send analysis: points from 0 to 100, a verdict, and how many would receive it. */
@@ -242,11 +249,19 @@ export class Campaign {
     this.updatedAt = now;
   }
 
-  /** Keeps this content of its template, whatever becomes of that; null changes nothing. */
-  keepTemplate(template: KeptTemplate | null): void {
-    if (template === null) return;
-    this.templateContentId = template.contentId;
-    this.templateVersion = template.version;
+  /** Keeps these contents of templates, whatever becomes of those. */
+  keepTemplates({ own, ofVariants }: KeptTemplates): void {
+    if (own !== null) Object.assign(this, keeping(own));
+    if (ofVariants.every((kept) => kept === null)) return;
+    this.variants = this.variants.map((variant, index) => {
+      const kept = ofVariants[index] ?? null;
+      return kept === null ? variant : { ...variant, ...keeping(kept) };
+    });
+  }
+
+  /** Ids of the contents that it keeps. */
+  get templateContentIds(): string[] {
+    return [this, ...this.variants].flatMap(({ templateContentId }) => templateContentId ?? []);
   }
 
   judge({ score, status, recipients }: PreSendVerdict, now: Date): void {
@@ -401,6 +416,23 @@ export class Campaign {
   }
 }
 
+const keeping = ({ contentId, version }: KeptTemplate) => ({
+  templateContentId: contentId,
+  templateVersion: version,
+});
+
+/** A campaign that has no content yet. */
+export const NO_CONTENT: ContentSource = {
+  subject: null,
+  previewText: null,
+  contentJson: null,
+  contentText: null,
+  translations: {},
+  templateKey: null,
+  templateVersion: null,
+  templateContentId: null,
+};
+
 /** The times at which a campaign goes out; with a local time, `scheduledAt` is the first of its moments. */
 export type CampaignTimes = Pick<CampaignDraft, 'scheduledAt' | 'scheduledAtLocal'>;
 
@@ -417,7 +449,7 @@ export function changedTimes(changes: Partial<CampaignTimes>, before: CampaignTi
 
 /** Where the content is from after changes: of content of its own and a template one takes the other's place. */
 export function sourceWith(
-  changes: CampaignChanges,
+  changes: Partial<Omit<ContentSource, 'subject' | 'previewText' | 'translations' | 'templateContentId'>>,
   before: ContentSource,
 ): Omit<ContentSource, 'subject' | 'previewText' | 'translations'> {
   const { templateKey, templateVersion, contentJson, contentText } = changes;

@@ -22,7 +22,8 @@ import {
   type CampaignChanges,
   type CampaignStatus,
   type ContentSource,
-  type KeptTemplate,
+  type KeptTemplates,
+  NO_CONTENT,
   type NewCampaign,
   sourceWith,
   timeFaults,
@@ -34,7 +35,6 @@ import {
   contentFaults,
   inLanguages,
   pathOf,
-  type TranslatedContent,
   type WrittenContent,
   type WrittenParts,
 } from '../content/document/translated-content.js';
@@ -111,8 +111,10 @@ export class CampaignsService {
       if (resendTo !== undefined) await this.#refuseUnlessResendable(scope, original);
       await this.planLimits.admitCampaign(scope, now);
       expectContent(this.database);
-      const copy = { ...original.copy(), ...(name !== undefined && { name }) };
-      if (copy.templateKey !== null) await this.#checked(scope, templateOf(copy), NO_CONTENT, now);
+      const written = original.copy();
+      const variants = written.variants.map((variant) => ({ ...variant, templateContentId: null }));
+      const copy = { ...written, variants, ...(name !== undefined && { name }) };
+      if (namesTemplate(copy)) await this.#checked(scope, templatesOf(copy), NO_CONTENT, now);
       const resendOf = resendTo === undefined ? original.resendOf : original.campaignKey;
       return this.campaigns.add(scope, copy, now, resendOf);
     });
@@ -131,7 +133,7 @@ export class CampaignsService {
       if (campaign.status === 'SCHEDULED') await this.audience.hold(scope);
       const checked = await this.#checked(scope, changes, campaign, now);
       campaign.revise(checked.changes, now);
-      if (campaign.status === 'SCHEDULED') campaign.keepTemplate(checked.template);
+      if (campaign.status === 'SCHEDULED') campaign.keepTemplates(checked.templates);
       expectContent(this.database);
       return campaign;
     });
@@ -151,11 +153,15 @@ export class CampaignsService {
     // Faults of the document itself are told when it is saved.
     if (origin === null || Object.keys(contentFaults(given)).length > 0) return;
     const losses: Record<string, string> = {};
-    const template = given.templateKey == null ? null : await this.#contentOfTemplate(scope, given);
-    const ofVariants = (given.variants ?? []).map(
-      (variant, index) => [`variants[${index}].`, variant] as const,
-    );
-    for (const [prefix, content] of [['', template ?? given] as const, ...ofVariants])
+    const filled = namesTemplate(given) ? await this.#contentOfTemplates(scope, given) : null;
+    const contents = [
+      { prefix: '', source: given, content: given.templateKey == null ? given : filled! },
+      ...(given.variants ?? []).map((variant, index) => {
+        const content = variant.templateKey == null ? variant : filled!.variants[index]!;
+        return { prefix: `variants[${index}].`, source: variant, content };
+      }),
+    ];
+    for (const { prefix, source, content } of contents)
       for (const [locale, { contentJson: json = null }] of inLanguages<WrittenContent, WrittenParts>(
         content,
       )) {
@@ -163,15 +169,15 @@ export class CampaignsService {
         const footer = footerOf(origin.project, await this.fromAddresses.wording(scope, locale));
         const loss = await this.#lossOf(scope, json, footer);
         if (loss === null) continue;
-        const isOwn = template === null || prefix !== '';
+        const isOwn = source.templateKey == null;
         const path = isOwn ? contentField(parseContentDocument(json).document) : 'templateKey';
         losses[`${prefix}${isOwn ? pathOf(locale) : ''}${path}`] ??= loss;
       }
     if (Object.keys(losses).length > 0) throw new DomainValidationError(losses);
   }
 
-  async #contentOfTemplate(scope: ProjectScope, given: CampaignChanges): Promise<TranslatedContent> {
-    const source = { ...NO_CONTENT, ...sourceWith(given, NO_CONTENT) };
+  async #contentOfTemplates(scope: ProjectScope, given: CampaignChanges) {
+    const source = { ...NO_CONTENT, ...sourceWith(given, NO_CONTENT), variants: given.variants ?? [] };
     return (await this.contents.of(scope, source)).content;
   }
 
@@ -196,35 +202,29 @@ export class CampaignsService {
     given: Draft,
     before: ContentSource & Partial<Pick<Campaign, 'variants' | 'test' | 'scheduledAtLocal' | 'queuedAt'>>,
     now: Date,
-  ): Promise<{ readonly changes: Draft; readonly template: KeptTemplate | null }> {
-    if (given.templateKey != null) await this.audience.hold(scope);
+  ): Promise<{ readonly changes: Draft; readonly templates: KeptTemplates }> {
+    if (namesTemplate(given)) await this.audience.hold(scope);
     const { draft, faults } = await this.audience.chosen(scope, given);
-    const { changes, template, faults: ofTemplate } = await this.contents.chosen(scope, draft, before);
+    const { changes, templates, faults: ofTemplates } = await this.contents.chosen(scope, draft, before);
     const errors = {
       ...faults,
       ...contentFaults(draft),
       ...variantFaults(draft, before),
-      ...ofTemplate,
+      ...ofTemplates,
       ...timeFaults(draft, now),
     };
     if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
-    return { changes, template };
+    return { changes, templates };
   }
 }
 
-const NO_CONTENT: ContentSource = {
-  subject: null,
-  previewText: null,
-  contentJson: null,
-  contentText: null,
-  translations: {},
-  templateKey: null,
-  templateVersion: null,
-  templateContentId: null,
-};
+const namesTemplate = ({ templateKey, variants = [] }: CampaignChanges): boolean =>
+  [templateKey, ...variants.map((variant) => variant.templateKey)].some((key) => key != null);
 
-const templateOf = ({ templateKey, templateVersion, translations }: CampaignChanges): CampaignChanges => ({
+const templatesOf = ({ templateKey, templateVersion, translations, variants, test }: CampaignChanges) => ({
   templateKey,
   templateVersion,
   translations,
+  variants,
+  test,
 });

@@ -16,7 +16,7 @@ import { placeName } from '../content/mail/link-tracking.js';
 import { MailLinksService } from '../content/mail/mail-links.service.js';
 import { projectValues, SAMPLE_VALUES } from '../content/merge/merge-values.js';
 import { ContentProcessesService, footerOf } from '../content/processes/content-processes.service.js';
-import type { Campaign, KeptTemplate } from './campaign.js';
+import type { Campaign, KeptTemplates } from './campaign.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
 import { untranslatedParts, withVariant } from './campaign-variants.js';
 import { CampaignContentsQuery } from './campaign-contents.query.js';
@@ -26,8 +26,8 @@ import { type MailOrigin, FromAddressesService } from './from-addresses.service.
 
 export interface CampaignAnalysis extends PreSendAnalysis {
   readonly audience: AudienceBreakdown;
-  /** The content of its template that was analysed, unless it keeps one already. */
-  readonly template: KeptTemplate | null;
+  /** The contents of templates that were analysed. */
+  readonly templates: KeptTemplates;
   /** The people who would receive it now. */
   readonly recipients: number;
 }
@@ -40,7 +40,7 @@ interface ContentReview {
   readonly translations: ReadonlyMap<string, ReviewedContent>;
   /** Null without variants. */
   readonly variantFaults: readonly string[] | null;
-  readonly template: KeptTemplate | null;
+  readonly templates: KeptTemplates;
 }
 
 /** With fewer people even twice the usual rate of clicks looks like chance. */
@@ -94,7 +94,7 @@ export class PreSendAnalysisService {
     const origin = await this.#origin(scope, campaign);
     const { breakdown, destinations } = await this.audience.survey(scope, campaign, now);
     const recipients = breakdown.willReceive;
-    const { own, ownPath, translations, variantFaults, template } = await this.#review(
+    const { own, ownPath, translations, variantFaults, templates } = await this.#review(
       scope,
       campaign,
       origin,
@@ -111,7 +111,7 @@ export class PreSendAnalysisService {
         variantFaults === null ? null : [...variantFaults, ...this.#testFaults(campaign, recipients)],
       ...own,
     };
-    return { ...analyseCampaign(facts, translations, ownPath), audience: breakdown, recipients, template };
+    return { ...analyseCampaign(facts, translations, ownPath), audience: breakdown, recipients, templates };
   }
 
   /** The failed check of merge tags, whose values would come out empty; null when there are none. Holds as `analyse` does. */
@@ -139,14 +139,14 @@ export class PreSendAnalysisService {
 
   /** Reviews the content in all its languages; the same content once, so that it can be fetched ahead. */
   async #review(scope: ProjectScope, campaign: Campaign, origin: MailOrigin): Promise<ContentReview> {
-    const { content: written, template } = await this.contents.of(scope, campaign);
+    const { content: written, templates } = await this.contents.of(scope, campaign);
     const definitions = await this.customFields.definitions(scope);
     const known = {
       customKeys: definitions.map((definition) => definition.key),
       sample: this.#sample(scope, campaign, origin, templateDefaults(definitions)),
     };
-    const { fromName, variants } = campaign;
-    const varied = { ...written, fromName, variants };
+    const { variants } = written;
+    const varied = { ...written, fromName: campaign.fromName };
     const review = async (of: typeof varied, locale: string | null): Promise<ReviewedContent> => {
       const footer = footerOf(origin.project, await this.fromAddresses.wording(scope, locale));
       const content = { ...contentIn(of, locale), fromName: of.fromName };
@@ -163,11 +163,11 @@ export class PreSendAnalysisService {
       for (const locale of Object.keys(variant.translations))
         translations.set(`variants[${index}].translations.${locale}`, await review(variant, locale));
     }
-    if (variants.length === 0) return { own, ownPath: null, translations, variantFaults: null, template };
+    if (variants.length === 0) return { own, ownPath: null, translations, variantFaults: null, templates };
     const variantFaults = untranslatedParts(varied).map(
       (path) => `${path} is missing, so that its readers see the variant’s own`,
     );
-    return { own, ownPath: 'variants[0]', translations, variantFaults, template };
+    return { own, ownPath: 'variants[0]', translations, variantFaults, templates };
   }
 
   /** Reasons why a test would come to no result. */

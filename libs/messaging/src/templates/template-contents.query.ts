@@ -91,12 +91,28 @@ export class TemplateContentsQuery {
           (${of} and c.created_at <= m.at order by c.created_at desc, c.id desc limit 1),
           (${of} order by c.created_at, c.id limit 1)
         ) as "contentId"
-        from unnest(
-          ${moments.map(({ templateId }) => templateId)}::uuid[], ${moments.map(({ version }) => version)}::int[],
-          ${moments.map(({ at }) => at.toISOString())}::timestamptz[]
-        ) with ordinality as m(template_id, version, at, place) order by m.place`,
+        from ${momentsTable(moments)} order by m.place`,
     );
     return rows.map(({ contentId }) => contentId);
+  }
+
+  /** Contents with merge tags of custom fields that were in use at any time since moments, or that the version had. */
+  async withCustomFieldsSince(
+    scope: ProjectScope,
+    moments: readonly TemplateMoment[],
+  ): Promise<readonly ResolvedContent[]> {
+    const { environmentId } = scope;
+    const contents = (c: string) => sql`messaging.template_contents ${sql.ref(c)}
+      on ${sql.ref(c)}.environment_id = ${environmentId} and ${sql.ref(c)}.template_id = m.template_id
+      and (m.version is null or ${sql.ref(c)}.version = m.version)`;
+    const rows = await this.database.statement(
+      scope,
+      sql<{ content: ResolvedContent }>`
+        select c.content from ${momentsTable(moments)} join ${contents('c')}
+        left join ${contents('l')} and l.created_at > c.created_at and l.created_at <= m.at
+        where l.id is null and c.content::text like '%custom%'`,
+    );
+    return rows.map(({ content }) => content);
   }
 
   /** Null where there is none. */
@@ -114,3 +130,8 @@ export class TemplateContentsQuery {
     return row?.content ?? null;
   }
 }
+
+const momentsTable = (moments: readonly TemplateMoment[]) => sql`unnest(
+  ${moments.map(({ templateId }) => templateId)}::uuid[], ${moments.map(({ version }) => version)}::int[],
+  ${moments.map(({ at }) => at.toISOString())}::timestamptz[]
+) with ordinality as m(template_id, version, at, place)`;

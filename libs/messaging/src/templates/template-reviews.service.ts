@@ -4,6 +4,7 @@ import type { ProjectScope } from '#kernel';
 import type { Faults } from '../content/document/content-document.js';
 import type { FoundVariable } from '../content/document/template-review.js';
 import { contentIn, pathOf, type TranslatedContent } from '../content/document/translated-content.js';
+import { type TemplateVariable, type VariableType, withValue } from '../content/merge/template-variables.js';
 import { ContentProcessesService } from '../content/processes/content-processes.service.js';
 import type { ResolvedContent } from './template.js';
 import { type Part, type Resolved, TemplateResolver } from './template-parts.js';
@@ -101,3 +102,25 @@ const merged = (one: FoundVariable, other: FoundVariable): FoundVariable => ({
   required: one.required || other.required,
   items: [...new Set([...one.items, ...other.items])],
 });
+
+const SAMPLES: Readonly<Record<VariableType, (name: string, items: readonly string[]) => unknown>> = {
+  STRING: (name) => name.split('.').at(-1),
+  NUMBER: () => 1,
+  BOOLEAN: () => true,
+  DATE: () => '2027-01-05',
+  OBJECT: () => ({}),
+  LIST: (_, items) => [items.length === 0 ? 'item' : Object.fromEntries(items.map((name) => [name, name]))],
+};
+
+/** Values for all that a content was found to show of `data`, of the types that it declares. */
+export function sampleData(
+  variables: readonly TemplateVariable[],
+  found: readonly FoundVariable[],
+): Readonly<Record<string, unknown>> {
+  const types = new Map(variables.map(({ name, type }) => [name, type]));
+  return found.reduce<Readonly<Record<string, unknown>>>(
+    (filled, { name, type, items }) =>
+      withValue(filled, name.split('.'), SAMPLES[types.get(name) ?? type](name, items)),
+    {},
+  );
+}

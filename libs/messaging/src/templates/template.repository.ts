@@ -97,6 +97,12 @@ export class TemplateRepository {
     return this.database.transaction(scope, () => this.#find(scope, keyOrAlias));
   }
 
+  /** The template of this id; null: there is none. */
+  withId(scope: ProjectScope, id: string): Promise<Template | null> {
+    const { environmentId } = scope;
+    return this.database.transaction(scope, () => this.database.em.findOne(Template, { environmentId, id }));
+  }
+
   /** Kept from change by others. Throws NotFoundError. */
   lock(scope: ProjectScope, keyOrAlias: string): Promise<Template> {
     return this.#find(scope, keyOrAlias, { lockMode: LockMode.PESSIMISTIC_WRITE });

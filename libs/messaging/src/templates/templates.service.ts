@@ -12,7 +12,7 @@ import {
 import { Database } from '#platform';
 import type { Faults } from '../content/document/content-document.js';
 import type { TemplateKind } from '../content/merge/template-variables.js';
-import { type TemplateVariable, type VariableType, withValue } from '../content/merge/template-variables.js';
+import { type TemplateVariable } from '../content/merge/template-variables.js';
 import { expectContent, hashOf } from '../content/processes/content-processes.service.js';
 import {
   type NewTemplate,
@@ -23,7 +23,7 @@ import {
   type TemplateVersion,
 } from './template.js';
 import { draftFaults, keysIn, type Part, type Resolved, TemplateResolver } from './template-parts.js';
-import { TemplateReviewsService } from './template-reviews.service.js';
+import { sampleData, TemplateReviewsService } from './template-reviews.service.js';
 import {
   type TemplateFilter,
   TemplateRepository,
@@ -185,12 +185,7 @@ export class TemplatesService {
     );
     const declared = new Map(content.variables.map((variable) => [variable.name, variable]));
     const variables = found.map(({ name, type, required }) => declared.get(name) ?? { name, type, required });
-    const data = found.reduce<Readonly<Record<string, unknown>>>(
-      (filled, { name, type, items }) =>
-        withValue(filled, name.split('.'), SAMPLES[declared.get(name)?.type ?? type](name, items)),
-      {},
-    );
-    return { variables, data, faults, removed };
+    return { variables, data: sampleData(content.variables, found), faults, removed };
   }
 
   async #refuseBadDraft(
@@ -280,12 +275,3 @@ const digestOf = ({ own, users, isNewVersion }: Plan): string =>
       resolved,
     ]),
   );
-
-const SAMPLES: Readonly<Record<VariableType, (name: string, items: readonly string[]) => unknown>> = {
-  STRING: (name) => name.split('.').at(-1),
-  NUMBER: () => 1,
-  BOOLEAN: () => true,
-  DATE: () => '2027-01-05',
-  OBJECT: () => ({}),
-  LIST: (_, items) => [items.length === 0 ? 'item' : Object.fromEntries(items.map((name) => [name, name]))],
-};

@@ -5,7 +5,7 @@ import { decrypt, encrypt } from './secret-box.js';
 
 /**
  * Purposes of links; `view` is of a mail, `feedback` of a relay's provider, `export` of a file with a project's data, `preview` of a
- * campaign for those who look it over.
+ * campaign or a template for those who look it over.
  */
 export type LinkKind =
   | 'confirm'
@@ -29,7 +29,7 @@ export interface LinkedMail {
 export interface LinkClaims {
   readonly kind: LinkKind;
   readonly environmentId: number;
-  /** The confirmation, delivery, subscriber, invoice, campaign, relay's feedback or export that the link is about. */
+  /** The confirmation, delivery, subscriber, invoice, campaign, template, relay's feedback or export that the link is about. */
   readonly id: string;
   /** Whole minutes; null for a link that stays good. */
   readonly expiresAt: Date | null;

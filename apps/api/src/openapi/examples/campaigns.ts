@@ -70,6 +70,8 @@ const AS_CAMPAIGN = {
   contentText: null,
   fromName: null,
   translations: {},
+  templateKey: null,
+  templateVersion: null,
 };
 
 const CAMPAIGN_CHANGES = {

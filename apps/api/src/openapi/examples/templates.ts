@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { previewLinkView } from '../../messaging/campaign.dto.js';
 import type {
   createTemplateBody,
   duplicateTemplateBody,
@@ -88,6 +89,10 @@ const VALIDATED = {
 const PREVIEW = { data: { order: { id: '4711', total: 12.5 } }, locale: 'en' } satisfies z.input<
   typeof previewTemplateBody
 >;
+const PREVIEW_LINK = {
+  url: 'https://mailwright.example/d/AQkAAAAAAQGcmj_TAH1VnD4va4pNHpsBxXpY0kq7Zt1mPiW8vGgR2c',
+  expiresAt: '2026-03-05T14:00:00.000Z',
+} satisfies z.output<typeof previewLinkView>;
 const PREVIEWED = {
   subject: 'Your order 4711',
   previewText: null,
@@ -109,6 +114,7 @@ export const TEMPLATE_EXAMPLES: WrittenExamples = {
   },
   publishTemplate: { body: PUBLISH, answer: PUBLISHED },
   previewTemplate: { body: PREVIEW, answer: PREVIEWED },
+  linkTemplatePreview: { answer: PREVIEW_LINK },
   duplicateTemplate: {
     body: COPY,
     answer: {

@@ -201,12 +201,12 @@ export class AutomationChecksService {
   }> {
     try {
       const source = { ...mail, translations: {}, templateContentId: null };
-      const { content, template } = await this.contents.of(scope, source);
+      const { content, templates } = await this.contents.of(scope, source);
       const { fromName } = mail;
       const contents = [null, ...Object.keys(content.translations)].map((locale) => {
         return { locale, content: { ...contentIn(content, locale), fromName } };
       });
-      return { contents, templateId: template?.templateId ?? null, faults: {} };
+      return { contents, templateId: templates.own?.templateId ?? null, faults: {} };
     } catch (error) {
       if (error instanceof DomainValidationError)
         return { contents: [], templateId: null, faults: error.errors };

@@ -8,9 +8,10 @@ import {
   type UsedThings,
   type UserSource,
 } from '#audience';
-import type { ProjectScope, UserKind } from '#kernel';
+import { Clock, type ProjectScope, type UserKind } from '#kernel';
 import { Database } from '#platform';
 import { ContentProcessesService } from '../../content/processes/content-processes.service.js';
+import { TemplateContentsQuery } from '../../templates/template-contents.query.js';
 import { type AutomationNode, isOf, readGraph } from '../graph/automation-graph.js';
 import { namedIn } from '../graph/node-config.js';
 
@@ -20,6 +21,10 @@ interface UsingVersion {
   readonly key: string;
   readonly name: string;
   readonly nodes: string;
+  /** By the place of the node. */
+  readonly templateIds: readonly (string | null)[];
+  /** When the first of those who are inside entered; null: nobody is. */
+  readonly enteredAt: Date | null;
 }
 
 /** Active automations, and paused ones with people inside, as users: see `USES`. */
@@ -31,6 +36,8 @@ export class AutomationUsageQuery implements UserSource, OnModuleInit {
     private readonly database: Database,
     private readonly usage: UsageCatalogueService,
     private readonly processes: ContentProcessesService,
+    private readonly templates: TemplateContentsQuery,
+    private readonly clock: Clock,
   ) {}
 
   onModuleInit(): void {
@@ -80,16 +87,23 @@ export class AutomationUsageQuery implements UserSource, OnModuleInit {
     things: Extract<UsedThings, { readonly key: string }>,
   ): Promise<readonly Use[]> {
     const uses: Use[] = [];
-    for (const { key, name, nodes } of await this.#versions(scope)) {
-      const steps = nodesOf(nodes).map(namedIn);
+    for (const version of await this.#versions(scope)) {
+      const { key, name } = version;
+      const steps = nodesOf(version.nodes).map(namedIn);
       const named = steps.flatMap(({ rules, exitWhen }) =>
         [rules, exitWhen].flatMap((one) => namedBy(one, things)),
       );
       named.push(...steps.flatMap((step) => setBy(step, things)));
       if (things.kind !== 'option' && named.length === 0) {
+        const ofTemplates = await this.#contentsOfTemplates(scope, version);
         const inContent = await this.processes.customKeys(scope, {
-          texts: steps.map(({ mail, body, value }) => [mail && { ...mail, contentJson: null }, body, value]),
-          documents: steps.flatMap(({ mail }) => mail?.contentJson ?? []),
+          texts: [
+            ...steps.map(({ mail, body, value }) => [mail && { ...mail, contentJson: null }, body, value]),
+            ...ofTemplates.map((content) => [{ ...content, contentJson: null }]),
+          ],
+          documents: [...steps.map(({ mail }) => mail), ...ofTemplates].flatMap(
+            (mail) => mail?.contentJson ?? [],
+          ),
         });
         if (inContent.includes(things.key)) named.push(things.key);
       }
@@ -98,9 +112,29 @@ export class AutomationUsageQuery implements UserSource, OnModuleInit {
     return uses;
   }
 
+  /** Contents of templates that those inside of the version may yet get, and those who enter it now. */
+  async #contentsOfTemplates(
+    scope: ProjectScope,
+    { nodes, templateIds, enteredAt }: UsingVersion,
+  ): Promise<readonly { readonly contentJson: string | null }[]> {
+    const at = enteredAt ?? this.clock.now();
+    const moments = nodesOf(nodes).flatMap((node, place) => {
+      const templateId = templateIds[place] ?? null;
+      if (templateId === null) return [];
+      return [{ templateId, version: namedIn(node).mail?.templateVersion ?? null, at }];
+    });
+    if (moments.length === 0) return [];
+    const found = await this.templates.withCustomFieldsSince(scope, moments);
+    return found.flatMap(({ translations, ...own }) => [own, ...Object.values(translations)]);
+  }
+
   async #versions(scope: ProjectScope): Promise<readonly UsingVersion[]> {
     const { rows } = await sql<UsingVersion>`
-      select a.automation_key as key, a.name, v.nodes ${using(scope)} where ${isUsing} order by a.created_at, v.id
+      select a.automation_key as key, a.name, v.nodes, v.mail_template_ids as "templateIds", (
+        select min(r.entered_at) from messaging.automation_runs r
+        where r.environment_id = ${scope.environmentId} and r.version_id = v.id and r.wake_at is not null
+      ) as "enteredAt"
+      ${using(scope)} where ${isUsing} order by a.created_at, v.id
     `.execute(this.database.tables());
     return rows;
   }

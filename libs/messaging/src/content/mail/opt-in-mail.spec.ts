@@ -44,8 +44,8 @@ Street 1
   it('has one link, the confirmation, and the postal address in its HTML', () => {
     const { html } = optInMail(INPUT);
     expect(linksOf(html)).toEqual([INPUT.confirmUrl]);
-    expect(html).toContain('Shop Ltd<br>Street 1<br>10115 Berlin');
-    expect(html).toContain('<li dir="auto">Offers &amp; more</li>');
+    expect(html).toContain('<bdi>Shop Ltd</bdi><br><bdi>Street 1</bdi><br><bdi>10115 Berlin</bdi>');
+    expect(html).toContain('>Offers &amp; more</td>');
     expect(html.toLowerCase()).not.toContain('unsubscribe');
   });
 

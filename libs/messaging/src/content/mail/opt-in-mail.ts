@@ -76,18 +76,34 @@ function textPart(input: OptInMailInput): string {
   return `${asked}\n\n${topics}\n\n${confirm}\n\n${link}\n\n${ignore}\n\n--\n${sender}\n`;
 }
 
-const FONT =
-  "font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:16px;line-height:1.5";
+const FONT = "font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
+const TABLE = 'role="presentation" cellpadding="0" cellspacing="0" border="0"';
+/** The colours of the pages: see assets/pages.css. */
+const LIGHT = { paper: '#f3f0ea', card: '#ffffff', edge: '#ddd7cc', ink: '#1e2329', quiet: '#59616b' };
+const DARK = { paper: '#14171a', card: '#1d2226', edge: '#343b41', ink: '#eceff1', quiet: '#a9b2ba' };
 
+/** Looks like the page that its button leads to. */
 function htmlPart(input: OptInMailInput, subject: string): string {
   const { wording } = input;
   const { asked, confirm, ignore, contact } = sentences(input);
   const { light, dark } = coloursOf(input.color === null ? null : parseColour(input.color));
-  const [start, end] = wording.direction === 'rtl' ? ['right', 'left'] : ['left', 'right'];
-  const topics = input.topicNames.map((name) => `<li dir="auto">${escapeHtml(oneLine(name))}</li>`).join('');
-  const address = [input.senderName, ...input.postalAddress.split(/\r?\n/)].map((line) =>
-    escapeHtml(oneLine(line)),
-  );
+  const start = wording.direction === 'rtl' ? 'right' : 'left';
+  const topic = `class="mw-edge mw-text" dir="auto" style="padding:10px 0;border-bottom:1px solid ${LIGHT.edge};${FONT};font-size:16px;line-height:1.5;font-weight:600;color:${LIGHT.ink};text-align:${start}"`;
+  const topics = input.topicNames.map((name) => `<tr><td ${topic}>${escapeHtml(oneLine(name))}</td></tr>`);
+  const address = [input.senderName, ...input.postalAddress.split(/\r?\n/)]
+    .map(oneLine)
+    .filter((line) => line !== '')
+    .map((line) => `<bdi>${escapeHtml(line)}</bdi>`);
+  const inTheDark = [
+    `.mw-page { background-color: ${DARK.paper} !important; }`,
+    `.mw-card { background-color: ${DARK.card} !important; border-color: ${DARK.edge} !important; }`,
+    `.mw-edge { border-color: ${DARK.edge} !important; }`,
+    `.mw-text { color: ${DARK.ink} !important; }`,
+    `.mw-quiet { color: ${DARK.quiet} !important; }`,
+    `.mw-button { background-color: ${dark.accent} !important; }`,
+    `.mw-button a { color: ${dark.onAccent} !important; }`,
+    '.mw-logo { padding: 6px 10px; border-radius: 8px; background-color: #ffffff; }',
+  ];
   return `<!doctype html>
 <html lang="${wording.locale}" dir="${wording.direction}">
 <head>
@@ -96,39 +112,43 @@ function htmlPart(input: OptInMailInput, subject: string): string {
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
 <title>${escapeHtml(subject)}</title>
-<style>@media (prefers-color-scheme: dark) { .mw-page { background-color: #1d2226 !important; } .mw-text { color: #eceff1 !important; } .mw-button { background-color: ${dark.accent} !important; } .mw-button a { color: ${dark.onAccent} !important; } .mw-logo { padding: 6px 10px; border-radius: 8px; background-color: #ffffff; } }</style>
+<style>@media (prefers-color-scheme: dark) { ${inTheDark.join(' ')} }</style>
 </head>
-<body class="mw-page" style="margin:0;padding:0;background-color:#ffffff">
-<table role="presentation" dir="${wording.direction}" width="100%" cellpadding="0" cellspacing="0" border="0"><tr><td align="center" style="padding:24px">
-<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="width:100%;max-width:600px"><tr><td class="mw-text" style="${FONT};color:#1f2933;text-align:${start}">
-${logo(input)}<h1 style="margin:0 0 16px;font-size:24px;line-height:1.25">${escapeHtml(wording.text('optIn.heading'))}</h1>
+<body class="mw-page" style="margin:0;padding:0;background-color:${LIGHT.paper}">
+<table ${TABLE} dir="${wording.direction}" width="100%"><tr><td class="mw-page" align="center" style="padding:24px 16px;background-color:${LIGHT.paper}">
+<table ${TABLE} style="width:100%;max-width:480px">
+<tr><td class="mw-text" align="center" dir="auto" style="padding:0 0 16px;${FONT};font-size:16px;line-height:1.5;font-weight:600;color:${LIGHT.ink}">${masthead(input)}</td></tr>
+<tr><td class="mw-card mw-text" style="padding:32px 24px;border:1px solid ${LIGHT.edge};border-radius:16px;background-color:${LIGHT.card};${FONT};font-size:16px;line-height:1.5;color:${LIGHT.ink};text-align:${start}">
+<h1 style="margin:0 0 12px;font-size:24px;line-height:1.25">${escapeHtml(wording.text('optIn.heading'))}</h1>
 <p style="margin:0 0 16px">${escapeHtml(asked)}</p>
-<ul style="margin:0 0 16px;padding-${start}:24px;padding-${end}:0">${topics}</ul>
+<table ${TABLE} class="mw-edge" width="100%" style="margin:0 0 24px;border-top:1px solid ${LIGHT.edge}">${topics.join('')}</table>
 <p style="margin:0 0 24px">${escapeHtml(confirm)}</p>
-<table role="presentation" cellpadding="0" cellspacing="0" border="0"><tr><td class="mw-button" style="border-radius:12px;background-color:${light.accent}">
-<a href="${escapeHtml(input.confirmUrl)}" style="display:inline-block;padding:14px 28px;${FONT};font-weight:600;color:${light.onAccent};text-decoration:none">${escapeHtml(wording.text('optIn.button'))}</a>
+<table ${TABLE} width="100%"><tr><td class="mw-button" align="center" style="border-radius:12px;background-color:${light.accent}">
+<a href="${escapeHtml(input.confirmUrl)}" style="display:block;padding:14px 20px;${FONT};font-size:16px;line-height:1.5;font-weight:600;color:${light.onAccent};text-decoration:none">${escapeHtml(wording.text('optIn.button'))}</a>
 </td></tr></table>
-<p style="margin:24px 0 16px">${escapeHtml(ignore)}</p>
-<p dir="auto" style="margin:32px 0 0;text-align:${start}">${address.filter((line) => line !== '').join('<br>')}</p>
-${privacyPart(input, contact, start)}</td></tr></table>
+<p class="mw-quiet" style="margin:20px 0 0;font-size:15px;color:${LIGHT.quiet}">${escapeHtml(ignore)}</p>
+</td></tr>
+<tr><td class="mw-quiet" align="center" dir="auto" style="padding:20px 0 0;${FONT};font-size:14px;line-height:1.5;color:${LIGHT.quiet}">
+${[...privacyParts(input, contact), ...address].join('<br>')}
+</td></tr></table>
 </td></tr></table>
 </body>
 </html>
 `;
 }
 
-function privacyPart({ wording, privacyUrl }: OptInMailInput, contact: string | null, start: string): string {
+function privacyParts({ wording, privacyUrl }: OptInMailInput, contact: string | null): string[] {
   const link = (url: string) =>
-    `<a href="${escapeHtml(url)}" style="color:inherit">${escapeHtml(wording.text('footer.privacy'))}</a>`;
-  const parts = [
+    `<a class="mw-quiet" href="${escapeHtml(url)}" style="color:${LIGHT.quiet}">${escapeHtml(wording.text('footer.privacy'))}</a>`;
+  return [
     ...(privacyUrl === null ? [] : [link(privacyUrl)]),
     ...(contact === null ? [] : [escapeHtml(contact)]),
   ];
-  if (parts.length === 0) return '';
-  return `<p style="margin:8px 0 0;text-align:${start}">${parts.join('<br>')}</p>\n`;
 }
 
-function logo({ logoUrl, senderName }: OptInMailInput): string {
-  if (logoUrl === null || !/^https:\/\//i.test(logoUrl)) return '';
-  return `<img src="${escapeHtml(logoUrl)}" alt="${escapeHtml(oneLine(senderName))}" class="mw-logo" style="display:block;max-width:100%;max-height:48px;margin:0 0 24px;border:0">\n`;
+/** The logo, or the name of the sender. */
+function masthead({ logoUrl, senderName }: OptInMailInput): string {
+  const name = escapeHtml(oneLine(senderName));
+  if (logoUrl === null || !/^https:\/\//i.test(logoUrl)) return name;
+  return `<img src="${escapeHtml(logoUrl)}" alt="${name}" class="mw-logo" style="max-width:100%;max-height:48px;border:0">`;
 }

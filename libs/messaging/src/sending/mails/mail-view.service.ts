@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { ProjectsQuery } from '#access';
 import { type Recipient, RecipientsQuery, SubscribersQuery } from '#audience';
@@ -10,7 +10,7 @@ import {
   NotFoundError,
   type ProjectScope,
 } from '#kernel';
-import { type Config, CONFIG, Database, LinkTokens } from '#platform';
+import { Database } from '#platform';
 import { type Campaign, sourceWith } from '../../campaigns/campaign.js';
 import { PreSendRejectedError } from '../../campaigns/campaign.errors.js';
 import { contentFaultsOf, refuseUnlessVariant, withVariant } from '../../campaigns/campaign-variants.js';
@@ -33,11 +33,10 @@ import {
   stepFor,
 } from './compiled-mails.service.js';
 import { MailRenderingService } from './mail-rendering.service.js';
+import { type PreviewLink, PreviewLinksService } from './preview-links.service.js';
 
 const SAMPLE_ADDRESS = 'ada@example.com';
-const SAMPLE_NAME = 'Ada Lovelace';
-const PREVIEW_DAYS = 7;
-const DAY_MS = 86_400_000;
+export const SAMPLE_NAME = 'Ada Lovelace';
 
 /** The reader that a campaign's mail is shown for. */
 interface PreviewReader {
@@ -84,12 +83,6 @@ export interface ContentPreview {
   readonly fault: string | null;
 }
 
-/** A link that shows a campaign to everybody who has it. */
-export interface PreviewLink {
-  readonly url: string;
-  readonly expiresAt: Date;
-}
-
 /** A mail as a page. */
 export interface MailView {
   readonly html: string;
@@ -113,9 +106,8 @@ export class MailViewService {
     private readonly mails: CompiledMailsService,
     private readonly rendering: MailRenderingService,
     private readonly projects: ProjectsQuery,
-    private readonly tokens: LinkTokens,
+    private readonly links: PreviewLinksService,
     private readonly clock: Clock,
-    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /**
@@ -140,12 +132,9 @@ export class MailViewService {
     return this.#preview(scope, await this.contents.filled(scope, draft), reader);
   }
 
-  /** A link that is good for seven days, whatever becomes of the campaign but its end. `NotFoundError` */
+  /** A link that shows the campaign as it will be then, good for seven days. `NotFoundError` */
   async previewLink(scope: ProjectScope, campaignKey: string): Promise<PreviewLink> {
-    const { id } = await this.campaigns.named(scope, campaignKey);
-    const expiresAt = new Date(this.clock.now().getTime() + PREVIEW_DAYS * DAY_MS);
-    const token = this.tokens.sign({ kind: 'preview', environmentId: scope.environmentId, id, expiresAt });
-    return { url: `${this.config.PUBLIC_URL}/d/${token}`, expiresAt };
+    return this.links.to(scope, await this.campaigns.named(scope, campaignKey));
   }
 
   /**

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Recipient, RecipientsQuery, SubscribersQuery } from '#audience';
 import { Clock, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { FromAddressesService } from '../../campaigns/from-addresses.service.js';
+import { FromAddressesService, type MailOrigin } from '../../campaigns/from-addresses.service.js';
 import { ContentCompileError, MergeTemplateError } from '../../content/content.errors.js';
 import type { Faults } from '../../content/document/content-document.js';
 import { contentIn, translationFor } from '../../content/document/translated-content.js';
@@ -16,8 +16,15 @@ import { checkedData } from '../../content/merge/template-variables.js';
 import { ContentProcessesService, footerOf } from '../../content/processes/content-processes.service.js';
 import { revisedContent, type Template } from '../../templates/template.js';
 import { TemplateRepository } from '../../templates/template.repository.js';
+import {
+  type ReviewedTemplate,
+  sampleData,
+  TemplateReviewsService,
+  translatedContent,
+} from '../../templates/template-reviews.service.js';
 import { MailRenderingService } from './mail-rendering.service.js';
-import { TemplateReviewsService, translatedContent } from '../../templates/template-reviews.service.js';
+import { type ContentPreview, SAMPLE_NAME } from './mail-view.service.js';
+import { type PreviewLink, PreviewLinksService } from './preview-links.service.js';
 
 /** The reader and data that a template is shown with. */
 export interface TemplateSample {
@@ -40,6 +47,11 @@ export interface TemplatePreview extends Readonly<
   readonly removed: readonly string[];
 }
 
+interface Reader extends Pick<TemplateSample, 'locale'> {
+  readonly origin: MailOrigin;
+  readonly recipient: Recipient;
+}
+
 const NOTHING = { subject: null, previewText: null, html: null, text: null };
 const CONFIRM = 'https://example.com/c';
 
@@ -55,29 +67,91 @@ export class TemplatePreviewsService {
     private readonly recipients: RecipientsQuery,
     private readonly processes: ContentProcessesService,
     private readonly rendering: MailRenderingService,
+    private readonly links: PreviewLinksService,
     private readonly clock: Clock,
   ) {}
 
   /** A template with a reader's values and data; its personal links lead nowhere. Throws NotFoundError. */
-  async of(scope: ProjectScope, keyOrAlias: string, sample: TemplateSample): Promise<TemplatePreview> {
-    const { template, part, parts } = await this.database.transaction(scope, async () => {
-      const found = await this.templates.named(scope, keyOrAlias);
-      const { version } = sample;
-      const written = version === null ? found.draft : await this.templates.version(scope, found, version);
+  async of(
+    scope: ProjectScope,
+    keyOrAlias: string,
+    { version, data, locale, address }: TemplateSample,
+  ): Promise<TemplatePreview> {
+    const template = await this.templates.named(scope, keyOrAlias);
+    const reviewed = await this.#reviewed(scope, template, version);
+    const checked = checkedData(reviewed.content.variables, data);
+    const faults = { ...reviewed.faults, ...checked.faults };
+    const origin = await this.#origin(scope);
+    const recipient = await this.#reader(scope, address);
+    const filled = { ...reviewed, faults, data: checked.data ?? data };
+    return this.#shown(scope, template, filled, { origin, recipient, locale: locale ?? recipient.locale });
+  }
+
+  /** A link that shows the draft as it will be then, good for seven days. Throws NotFoundError. */
+  async link(scope: ProjectScope, keyOrAlias: string): Promise<PreviewLink> {
+    return this.links.to(scope, await this.templates.named(scope, keyOrAlias));
+  }
+
+  /**
+   * The draft of the template of this id in one of its languages, null being its own, for a sample reader and with sample data;
+   * null when it is gone.
+   */
+  async sample(scope: ProjectScope, id: string, locale: string | null): Promise<ContentPreview | null> {
+    const template = await this.templates.withId(scope, id);
+    if (template === null) return null;
+    const reviewed = await this.#reviewed(scope, template, null);
+    const origin = await this.#origin(scope);
+    const recipient = await this.#reader(scope, null);
+    const data = sampleData(reviewed.content.variables, reviewed.found);
+    const reader = { origin, recipient, locale };
+    const { faults, html, ...mail } = await this.#shown(scope, template, { ...reviewed, data }, reader);
+    const own = origin.project.defaultLocale;
+    const shown = {
+      name: template.name,
+      reader: SAMPLE_NAME,
+      languages: [own, ...Object.keys(reviewed.content.translations)],
+      variants: [],
+    };
+    if (html === null) {
+      const fault = Object.entries(faults).map(([path, words]) => `${path} ${words}`);
+      return { ...shown, mail: null, fault: fault.join('. ') };
+    }
+    const { subject, previewText, text } = mail;
+    const { name: fromName, address: fromEmail } = origin.sender;
+    const parts = { subject: subject ?? '', previewText, html, text: text ?? '' };
+    return { ...shown, mail: { ...parts, fromName, fromEmail, language: locale ?? own }, fault: null };
+  }
+
+  async #reviewed(
+    scope: ProjectScope,
+    template: Template,
+    version: number | null,
+  ): Promise<ReviewedTemplate> {
+    const { part, parts } = await this.database.transaction(scope, async () => {
+      const written =
+        version === null ? template.draft : await this.templates.version(scope, template, version);
       if (written === null) throw new NotFoundError();
-      const shown = { templateKey: found.templateKey, kind: found.kind, content: revisedContent(written) };
-      return { template: found, part: shown, parts: await this.templates.partsOf(scope, shown.content) };
+      const { templateKey, kind } = template;
+      const shown = { templateKey, kind, content: revisedContent(written) };
+      return { part: shown, parts: await this.templates.partsOf(scope, shown.content) };
     });
-    const { content, faults, removed } = await this.reviews.of(scope, part, parts);
-    const checked = checkedData(content.variables, sample.data);
-    const all = { ...faults, ...checked.faults };
-    const recipient = await this.#reader(scope, sample.address);
-    const locale = sample.locale ?? recipient.locale;
-    const translated = translatedContent(content);
-    const shown = contentIn(translated, translationFor(translated, locale));
+    return this.reviews.of(scope, part, parts);
+  }
+
+  async #origin(scope: ProjectScope): Promise<MailOrigin> {
     const origin = await this.fromAddresses.of(scope);
     if (origin === null) throw new NotFoundError();
-    const { project } = origin;
+    return origin;
+  }
+
+  async #shown(
+    scope: ProjectScope,
+    template: Template,
+    { content, faults, removed, data }: ReviewedTemplate & Pick<TemplateSample, 'data'>,
+    { origin: { project }, recipient, locale }: Reader,
+  ): Promise<TemplatePreview> {
+    const translated = translatedContent(content);
+    const shown = contentIn(translated, translationFor(translated, locale));
     const wording = await this.fromAddresses.wording(scope, locale);
     const footer = footerOf(project, wording);
     const { kind } = template;
@@ -94,7 +168,7 @@ export class TemplatePreviewsService {
       const values: MergeValues = {
         ...this.#values(template, recipient),
         project: projectValues(project),
-        data: checked.data ?? sample.data,
+        data,
         reader: {
           locale: locale ?? project.defaultLocale,
           timeZone: recipient.timeZone ?? project.timeZone,
@@ -110,12 +184,12 @@ export class TemplatePreviewsService {
       };
       const { subject, fromName, html, text } = await this.processes.fillIn(scope, mailParts, values);
       const previewText = mailParts.fromName === '' ? null : fromName;
-      return { subject, previewText, html, text, faults: all, removed };
+      return { subject, previewText, html, text, faults, removed };
     } catch (error) {
       if (error instanceof MergeTemplateError || error instanceof ContentCompileError)
         return {
           ...NOTHING,
-          faults: Object.keys(all).length > 0 ? all : { contentJson: error.message },
+          faults: Object.keys(faults).length > 0 ? faults : { contentJson: error.message },
           removed,
         };
       throw error;
