@@ -29,12 +29,7 @@ export function networkOf(text: string): string | null {
   const address = parseIpAddress(text);
   if (address === null) return null;
   if (isIPv4(address)) return address.replace(/\.\d+$/, '.0/24');
-  const [head = '', tail] = address.toLowerCase().split('::');
-  const first = head === '' ? [] : head.split(':');
-  const last = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0');
-  const groups = [...first, ...(tail === undefined ? [] : zeros), ...last].slice(0, 3);
-  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/48`;
+  return `${addressOf((valueOf(address) >> 80n) << 80n, 'ipv6')}/48`;
 }
 
 const BITS = { ipv4: 32, ipv6: 128 } as const;
