@@ -223,6 +223,17 @@ describe('the audit log', () => {
       before: { publishedVersion: null },
       after: { publishedVersion: 1 },
     });
+    const deleted = await client.delete(`/templates/${template.at('templateKey')}`);
+    expect(await entryOf(deleted)).toMatchObject({
+      before: { name: 'Receipt', kind: 'MESSAGE' },
+      after: null,
+    });
+    const field = { key: 'audited', displayName: 'Audited', type: 'TEXT' };
+    const made = await entryOf(await client.post('/custom-fields', field));
+    expect([made.before, made.after]).toEqual([
+      null,
+      expect.objectContaining({ ...field, status: 'ACTIVE' }),
+    ]);
     const texts = { 'optIn.subject': 'Please press the button of {project}' };
     const worded = await entryOf(await client.request('PUT', '/project/texts/de', { body: { texts } }));
     expect(worded).toMatchObject({ before: { locale: 'de' }, after: texts });

@@ -288,7 +288,20 @@ describe('The operator’s API', () => {
       409,
       'already-exists',
     );
-    expect((await entries('createTenant')).map(({ outcome }) => outcome)).toContain('REFUSED');
+    const tenants = await entries('createTenant');
+    expect(tenants.map(({ outcome }) => outcome)).toContain('REFUSED');
+    expect(tenants.map(({ after }) => after)).toContainEqual({ tenantKey: 'AUDITED', name: 'AUDITED Ltd' });
+    await operator.patch(`/projects/${id}/retention`, { eventsDays: 90 });
+    expect((await entries('changeProjectRetention'))[0]).toMatchObject({
+      before: { eventsDays: null },
+      after: { eventsDays: 90 },
+    });
+    const ended = await makeKey('tenants:read');
+    await runCliForJson(variables(), ['operator-key:revoke', '--id', ended.id]);
+    expect((await entries('operator-key%3Arevoke'))[0]).toMatchObject({
+      before: { keyId: ended.id },
+      after: { keyId: ended.id, revokedAt: expect.any(String) },
+    });
     const { exitCode, stdout } = await runCli(variables(), ['check:audit']);
     expect([exitCode, stdout]).toEqual([0, expect.stringMatching(/^0 {2}/m)]);
   });
@@ -348,6 +361,15 @@ describe('The operator’s API', () => {
       'domain-validation',
       { errors: { credits: expect.stringContaining('more than there is') } },
     );
+    const changes = await entries('changeTenantSubscription');
+    const isOurs = ({ target, outcome }: Entry) => target.id === 'BILLED' && outcome === 'SUCCEEDED';
+    expect(changes.find(isOurs)).toMatchObject({
+      before: { planTier: 'FREE' },
+      after: { planTier: 'STANDARD', currency: 'EUR', buyerName: 'changed', buyerAddress: 'changed' },
+    });
+    expect((await entries('addTenantCredits')).map(({ after }) => after)).toContainEqual({
+      balance: before.balance + 50,
+    });
     const cancelled = await operator.post(`${tenant}/subscription/cancel`, { reason: 'Moved' });
     expect(cancelled.body).toMatchObject({ cancelAtPeriodEnd: true, cancellationReason: 'Moved' });
     const shown = await runCli(variables(), ['subscription:show', '--tenant', 'BILLED']);

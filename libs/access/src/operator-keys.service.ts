@@ -106,6 +106,7 @@ export class OperatorKeysService {
             .executeTakeFirst()
         : undefined;
       if (revoked?.revokedAt == null) throw new NotFoundError();
+      AuditTrail.current?.changes({ keyId: id }, { keyId: id, revokedAt: revoked.revokedAt });
       this.database.notify(API_KEYS_CHANNEL, revoked.keyHash.toString('hex'));
       return revoked.revokedAt;
     });

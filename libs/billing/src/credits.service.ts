@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { Clock, DomainValidationError, newId, type ProjectScope } from '#kernel';
 import {
+  AuditTrail,
   Database,
   done,
   drain,
@@ -69,7 +70,9 @@ export class CreditsService {
       if (balance + addition.credits < 0) {
         throw new DomainValidationError({ credits: `takes more than there is: the balance is ${balance}` });
       }
-      return this.#insert(tenantId, addition);
+      const added = await this.#insert(tenantId, addition);
+      AuditTrail.current?.changes({ balance }, { balance: added?.balanceAfter ?? balance });
+      return added;
     });
   }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { DomainValidationError } from '#kernel';
-import { Database, drain, keptDay } from '#platform';
+import { AuditTrail, Database, drain, keptDay } from '#platform';
 import { PARTITION } from './deliveries/campaign-front.query.js';
 
 /** Days for which a project's rows are kept; null: as long as the installation's. */
@@ -46,15 +46,18 @@ export class ProjectRetentionRepository {
       return isRight ? [] : [[name, `must be none, or from ${least} to ${MOST_DAYS} days`] as const];
     });
     if (faults.length > 0) throw new DomainValidationError(Object.fromEntries(faults));
-    const { deliveriesDays, eventsDays } = { ...(await this.of(projectId)), ...changes };
-    await this.database.system(() =>
-      sql`
+    const before = await this.of(projectId);
+    const after = { ...before, ...changes };
+    const { deliveriesDays, eventsDays } = after;
+    await this.database.system(async () => {
+      await sql`
         insert into access.project_retention (project_id, deliveries_days, events_days)
         values (${projectId}, ${deliveriesDays}, ${eventsDays})
         on conflict (project_id) do update set deliveries_days = excluded.deliveries_days, events_days = excluded.events_days
-      `.execute(this.database.tables()),
-    );
-    return { deliveriesDays, eventsDays };
+      `.execute(this.database.tables());
+      AuditTrail.current?.changes({ ...before }, { ...after });
+    });
+    return after;
   }
 
   /** Environments with a time of their own, once for each kind of row. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { InvalidStateError, newId, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, PreparedQuery } from '#platform';
+import { auditedSettings, AuditTrail, Database, PreparedQuery } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import {
   CustomField,
@@ -65,6 +65,7 @@ export class CustomFieldRepository {
       .values({ ...row, environmentId, key })
       .onConflict((conflict) => conflict.columns(['environmentId', 'key']).doUpdateSet(row))
       .execute();
+    AuditTrail.current?.changes(null, auditedSettings({ key, ...field, status: row.status }));
   }
 
   /**

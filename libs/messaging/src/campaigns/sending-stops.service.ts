@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { auditedSettings, AuditTrail, Database } from '#platform';
 import type { MessagingTables } from '../messaging-tables.js';
 
 /** Stops of a project's live campaigns and of its live messages, for their bounces or complaints. */
@@ -32,14 +32,17 @@ export class SendingStopsService {
    */
   resume(scope: ProjectScope): Promise<boolean> {
     return this.database.transaction(scope, async () => {
-      const { numUpdatedRows } = await this.database
+      const ended = await this.database
         .tables<MessagingTables>()
         .updateTable('messaging.sending_stops')
         .set({ resumedAt: this.clock.now() })
         .where('environmentId', '=', scope.environmentId)
         .where('resumedAt', 'is', null)
-        .executeTakeFirst();
-      return numUpdatedRows > 0n;
+        .returning(['stream', 'reason'])
+        .execute();
+      const stopped = Object.fromEntries(ended.map(({ stream, reason }) => [stream, reason]));
+      AuditTrail.current?.changes(auditedSettings({ stopped }), { stopped: {} });
+      return ended.length > 0;
     });
   }
 }

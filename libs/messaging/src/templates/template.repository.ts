@@ -2,7 +2,7 @@ import { type FindOneOptions, LockMode } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
 import { newId, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { Database, NEWEST_FIRST, unlessTaken } from '#platform';
+import { auditedSettings, AuditTrail, Database, NEWEST_FIRST, unlessTaken } from '#platform';
 import type { TemplateKind } from '../content/merge/template-variables.js';
 import type { MessagingTables } from '../messaging-tables.js';
 import {
@@ -268,13 +268,15 @@ export class TemplateRepository {
   }
 
   /** Deletes it with its versions; content that mails were made of stays. */
-  async remove({ id, environmentId }: Template): Promise<void> {
+  async remove(template: Template): Promise<void> {
+    const { id, environmentId, templateKey, kind, name, alias, publishedVersion } = template;
     const ofTemplate = sql`where environment_id = ${environmentId} and template_id = ${id}`;
     await this.database.together(
       sql`delete from messaging.template_uses ${ofTemplate}`,
       sql`delete from messaging.template_versions ${ofTemplate}`,
       sql`delete from messaging.templates where environment_id = ${environmentId} and id = ${id}`,
     );
+    AuditTrail.current?.changes(auditedSettings({ templateKey, kind, name, alias, publishedVersion }), null);
   }
 
   async #identified(tables: Kysely<MessagingTables>, scope: ProjectScope, keyOrAlias: string) {

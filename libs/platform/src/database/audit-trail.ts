@@ -173,8 +173,10 @@ export class AuditTrail {
 const SETTINGS: ReadonlySet<string> = new Set([
   'access.api_keys',
   'access.projects',
+  'access.tenants',
   'audience.custom_fields',
   'audience.topics',
+  'billing.subscriptions',
   'deliverability.relays',
   'deliverability.sending_domains',
   'messaging.templates',
@@ -183,9 +185,9 @@ const SETTINGS: ReadonlySet<string> = new Set([
 
 /** Marks of rows that are no settings: ids, times, and how work goes. */
 const NO_SETTING =
-  /^(?:id|(?:environment|project|tenant|content)Id|(?:created|updated|checksStarted|nextCheck|lastChecked|lastUsed|lastFeedback|retry)At|failures|revision|lastVersion|prefix|lastFour)$/;
-/** Secrets, and content of mails. */
-const HIDDEN = /^draft$|box$|secret$|hash$|token$|password$|^feedbackId$/i;
+  /^(?:id|(?:environment|project|tenant|content|planVersion|pendingPlanVersion)Id|(?:created|updated|anchored|checksStarted|nextCheck|lastChecked|lastUsed|lastFeedback|retry)At|announced\w+|failures|revision|lastVersion|prefix|lastFour)$/;
+/** Secrets, content of mails, and people. */
+const HIDDEN = /^draft$|box$|secret$|hash$|token$|password$|^feedbackId$|^buyer/i;
 const MAX_CHARACTERS = 1_000;
 const CHANGED = 'changed';
 
