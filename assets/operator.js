@@ -205,15 +205,29 @@ function show(view) {
     el(
       'section',
       {},
-      el('h2', {}, 'Relays of projects'),
-      table('All mail goes by the installation’s relay.', view.relays, [
-        ['Relay', (one) => `${one.name} (${one.relayKey})`, 'head'],
-        ['Project', project],
-        ['State', (one) => toned(one.status, { ACTIVE: 'good', FAILING: 'bad' }[one.status] ?? 'warn')],
-        ...OPEN,
-        ['Sent', (one) => n(one.sent), 'n'],
-        ['Last error', (one) => one.lastError ?? '', 'words'],
-      ]),
+      el('h2', {}, 'Relays'),
+      table(
+        'There are none.',
+        [{ ...view.installationRelay, isInstallations: true }, ...view.relays],
+        [
+          [
+            'Relay',
+            (one) => (one.isInstallations ? 'The installation’s' : `${one.name} (${one.relayKey})`),
+            'head',
+          ],
+          ['Project', (one) => (one.isInstallations ? 'all without their own' : project(one))],
+          [
+            'State',
+            (one) =>
+              one.isInstallations
+                ? ''
+                : toned(one.status, { ACTIVE: 'good', FAILING: 'bad' }[one.status] ?? 'warn'),
+          ],
+          ...OPEN,
+          ['Sent', (one) => n(one.sent), 'n'],
+          ['Last error', (one) => one.lastError ?? '', 'words'],
+        ],
+      ),
     ),
     el(
       'section',

@@ -74,6 +74,7 @@ describeWith(['chromium'], 'the operator’s page in a browser', () => {
     await shows('452 4.2.2 … is full <b>');
     await shows('nobody.takes');
     await shows('google, united-internet');
+    await shows('The installation’s');
     await faultless('full');
 
     await system.worker.stop();

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { environmentScopes } from '#access';
+import { ownStreams } from '#deliverability';
 import { Clock, type Environment, maskAddresses } from '#kernel';
 import { Database, named } from '#platform';
 import { isOpenOf } from './deliveries/campaign-front.query.js';
+import { type DeliveryKind, streamOf } from './deliveries/delivery.js';
 import { providerOfKey } from './engagement/mail-hours.repository.js';
 
 /** A project's environment by the keys that people know it by. */
@@ -39,6 +41,8 @@ export interface Overview {
   /** Mails that left in each of the last 15 minutes, oldest first. */
   readonly minutes: readonly { readonly minute: Date; readonly sent: number }[];
   readonly projects: readonly (Place & OpenMails & SentMails & { readonly stoppedFor: string | null })[];
+  /** Live mail by no relay of a project's own. */
+  readonly installationRelay: OpenMails & SentMails;
   readonly relays: readonly (Place & RelayState & OpenMails & Pick<SentMails, 'sent'>)[];
   readonly providers: readonly ({ readonly provider: string; readonly slowUntil: Date | null } & OpenMails &
     SentMails)[];
@@ -71,8 +75,7 @@ export interface Overview {
 }
 
 interface RelayState {
-  /** Null: the installation's. */
-  readonly relayKey: string | null;
+  readonly relayKey: string;
   readonly name: string;
   readonly status: string;
   readonly lastError: string | null;
@@ -82,6 +85,7 @@ interface RelayState {
 interface OpenGroup {
   readonly source: string;
   readonly environmentId: number;
+  readonly kind: DeliveryKind;
   readonly relayKey: string | null;
   readonly provider: string;
   readonly class: 'due' | 'later' | 'deferred' | 'inFlight';
@@ -92,6 +96,7 @@ interface OpenGroup {
 
 interface HourGroup extends SentMails {
   readonly environmentId: number;
+  /** Empty: the installation's, or none. */
   readonly relayKey: string;
   readonly provider: string;
 }
@@ -107,7 +112,7 @@ const MINUTES = 15;
 /** A worker takes due jobs within seconds. */
 const LATE_MS = MINUTE_MS;
 
-const COLUMNS = sql`d.environment_id, d.state, d.next_attempt_at, d.relay_key, d.address_key, d.last_error`;
+const COLUMNS = sql`d.environment_id, d.kind, d.state, d.next_attempt_at, d.relay_key, d.address_key, d.last_error`;
 
 /** Open single mails of these kinds, by an index that holds no others. */
 const singles = (source: string, kinds: RawBuilder<unknown>): RawBuilder<unknown> => sql`
@@ -143,11 +148,11 @@ export class OverviewQuery {
     const at = this.clock.now();
     const back = (ms: number) => new Date(at.getTime() - ms);
     const hour = new Date(Math.floor(at.getTime() / HOUR_MS) * HOUR_MS - HOUR_MS);
-    const [open, minutes, hours, relays, domains, stops, slow, late, failed, worker, places] =
+    const [open, minutes, hours, own, relays, domains, stops, slow, late, failed, worker, places] =
       await this.database.system(() =>
         this.database.together(
           sql<OpenGroup>`${named('overview_open')}
-            select d.source, d.environment_id, d.relay_key, ${providerOfKey(sql`d.address_key`)} as provider,
+            select d.source, d.environment_id, d.kind, d.relay_key, ${providerOfKey(sql`d.address_key`)} as provider,
               c.class, case when c.class = 'deferred' then ${REPLY} end as error, count(*) as mails,
               min(d.next_attempt_at) filter (where c.class = 'due' and d.next_attempt_at > '-infinity') as oldest_due_at
             from (
@@ -165,7 +170,7 @@ export class OverviewQuery {
               select case when d.state in ('CLAIMED', 'SENDING') then 'inFlight' when d.state = 'DEFERRED' then 'deferred'
                 when d.next_attempt_at <= ${at}::timestamptz then 'due' else 'later' end as class
             ) c
-            group by 1, 2, 3, 4, 5, 6`,
+            group by 1, 2, 3, 4, 5, 6, 7`,
           sql<{ minute: Date; sent: number }>`${named('overview_minutes')}
             select m.minute, count(d.sent_at) as sent
             from generate_series(date_trunc('minute', ${back(MINUTES * MINUTE_MS)}::timestamptz), ${at}::timestamptz, interval '1 minute') m(minute)
@@ -180,6 +185,8 @@ export class OverviewQuery {
             from access.project_environments e cross join lateral (
               select h.* from messaging.mail_hours h where h.environment_id = e.id and h.hour >= ${hour}
             ) h group by 1, 2, 3`,
+          sql<{ environmentId: number; stream: string }>`${named('overview_own_streams')}
+            select distinct o.environment_id, o.stream from ${ownStreams} o`,
           sql<
             Omit<RelayState, 'status'> & { environmentId: number; status: string }
           >`${named('overview_relays')}
@@ -233,6 +240,9 @@ export class OverviewQuery {
     const providers = new Set(
       [...open, ...hours].map(({ provider }) => provider).concat([...slowUntil.keys()]),
     );
+    const ownStream = new Set(own.map(({ environmentId, stream }) => `${environmentId}/${stream}`));
+    const isLive = ({ environmentId }: { environmentId: number }) =>
+      placed(environmentId).environment === 'LIVE';
     return {
       at,
       isPartial,
@@ -247,6 +257,14 @@ export class OverviewQuery {
         }))
         .sort(byNeed)
         .slice(0, MOST_ROWS),
+      installationRelay: {
+        ...openMails(
+          open.filter(
+            (group) => isLive(group) && !ownStream.has(`${group.environmentId}/${streamOf(group.kind)}`),
+          ),
+        ),
+        ...sentMails(hours.filter((group) => isLive(group) && group.relayKey === '')),
+      },
       relays: relays.map(({ environmentId: id, relayKey, lastError, ...relay }) => {
         const isOf = (group: { environmentId: number; relayKey: string | null }) =>
           group.environmentId === id && group.relayKey === relayKey;

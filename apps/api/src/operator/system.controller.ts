@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Body, Controller, Get, Header, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { sql } from 'kysely';
 import { z } from 'zod';
 import { EnvironmentsQuery, OperatorKeysService } from '#access';
 import { CountersService } from '#audience';
@@ -47,7 +48,7 @@ const domainListQuery = pageQuery({ status: z.enum(SENDING_DOMAIN_STATUSES).opti
   PLACES.time,
   PLACES.number,
 ]);
-const domainPage = pageOf(
+export const domainPage = pageOf(
   z
     .object({
       id: int64,
@@ -64,7 +65,7 @@ const domainPage = pageOf(
     .meta({ id: 'OperatedDomain' }),
   'OperatedDomainPage',
 );
-const suspendBody = strictBody({
+export const suspendBody = strictBody({
   reason: prose(500)
     .refine((text) => text.trim() !== '', 'must not be empty')
     .meta({ minLength: 1, maxLength: 500, description: 'Shown to the customer.' }),
@@ -81,6 +82,7 @@ export class OperatedDomainsController {
   @Get()
   @Operation({
     operationId: 'listOperatedDomains',
+    sdk: 'sendingDomains.all',
     summary: 'List sending domains of all projects, newest first',
     scope: 'domains:read',
     query: domainListQuery,
@@ -93,6 +95,7 @@ export class OperatedDomainsController {
   @Get(':environmentId')
   @Operation({
     operationId: 'getOperatedDomain',
+    sdk: 'sendingDomains.get',
     summary: 'Get the sending domain of an environment, with its DNS records',
     scope: 'domains:read',
     response: { status: 200, schema: sendingDomainView },
@@ -104,6 +107,7 @@ export class OperatedDomainsController {
   @Post(':environmentId/suspend')
   @Operation({
     operationId: 'suspendDomain',
+    sdk: 'sendingDomains.suspend',
     summary: 'Stop the mail of a sending domain',
     description: 'Its owner cannot change or remove it meanwhile.',
     scope: 'domains:write',
@@ -121,6 +125,7 @@ export class OperatedDomainsController {
   @Post(':environmentId/resume')
   @Operation({
     operationId: 'resumeDomain',
+    sdk: 'sendingDomains.resume',
     summary: 'Resume a suspended sending domain',
     description: 'Its status then follows from its DNS records.',
     scope: 'domains:write',
@@ -162,7 +167,7 @@ const SENT = {
 };
 const text = z.string().nullable();
 
-const overviewView = z
+export const overviewView = z
   .object({
     at: timestamp,
     isPartial: z
@@ -187,10 +192,13 @@ const overviewView = z
       )
       .meta({ description: 'Why mails were deferred, the most frequent first; without addresses and ids.' }),
     projects: z.array(z.object({ ...PLACE, ...OPEN, ...SENT, stoppedFor: text })),
+    installationRelay: z
+      .object({ ...OPEN, ...SENT })
+      .meta({ description: 'Live mail by the installation’s relay: by no relay of a project’s own.' }),
     relays: z.array(
       z.object({
         ...PLACE,
-        relayKey: text,
+        relayKey: z.string(),
         name: z.string(),
         status: z.string(),
         lastError: text,
@@ -229,6 +237,7 @@ export class OverviewController {
   @Get()
   @Operation({
     operationId: 'getOverview',
+    sdk: 'overview.get',
     summary: 'Get the state of the installation at a glance',
     description:
       'Mail that is due, sent and deferred, by project, relay and mailbox provider; domains, jobs and checks.',
@@ -282,7 +291,7 @@ export class OverviewController {
 
 const CHECKS = ['audit', 'automations', 'counters', 'credits', 'statistics', 'stripe'] as const;
 
-const checkView = z
+export const checkView = z
   .object({
     name: z.enum(CHECKS),
     isCorrect: z.boolean(),
@@ -293,6 +302,7 @@ const checkView = z
   })
   .meta({ id: 'CheckResult' });
 const MOST_DISCREPANCIES = 1_000;
+const CHECK_MS = 600_000;
 
 @OperatorController('checks', { tag: 'System' })
 export class ChecksController {
@@ -307,13 +317,16 @@ export class ChecksController {
   @Post(':name')
   @Operation({
     operationId: 'runCheck',
+    sdk: 'checks.run',
     summary: 'Compare stored figures with the rows that they stand for',
     description:
       `One of ${CHECKS.map((name) => `\`${name}\``).join(', ')}, as the command \`check:…\` does, which alone repairs. ` +
-      'It reads all rows: on a large installation this takes longer than a request may (503), and the command does it.',
+      'It reads all rows, and has 10 minutes for it: give the client, and a proxy in between, that long. Whoever lost the answer sends the ' +
+      'request again with the same `Idempotency-Key`: 409 while it runs, then the answer. What takes longer (503) is for the command.',
     scope: 'system:read',
     response: { status: 200, schema: checkView },
     mutates: false,
+    timeoutMs: CHECK_MS,
   })
   async run(@Param('name') name: string) {
     const check = CHECKS.find((known) => known === name);
@@ -332,18 +345,27 @@ export class ChecksController {
       case 'audit':
         return (await checkAuditLogs(this.database, this.clock.now())).faults;
       case 'automations':
-        return automationDiscrepancies(this.database);
+        return this.#patiently(() => automationDiscrepancies(this.database));
       case 'counters': {
-        const { differences, statusDifferences, strayConsents } = await this.counters.check();
-        return [...differences, ...statusDifferences, ...strayConsents];
+        const found = await this.#patiently(() => this.counters.check());
+        return [...found.differences, ...found.statusDifferences, ...found.strayConsents];
       }
       case 'credits':
-        return this.credits.discrepancies();
+        return this.#patiently(() => this.credits.discrepancies());
       case 'statistics':
-        return statisticsDiscrepancies(this.database);
+        return this.#patiently(() => statisticsDiscrepancies(this.database));
       case 'stripe':
         return this.stripe.strays();
     }
+  }
+
+  /** Gives the statements of a check as long as its request has. */
+  #patiently<T>(check: () => Promise<T>): Promise<T> {
+    return this.database.system(async () => {
+      const patience = sql`select set_config('statement_timeout', ${String(CHECK_MS)}, true)`;
+      await patience.execute(this.database.tables());
+      return check();
+    });
   }
 }
 
