@@ -1,27 +1,33 @@
-// Prints packages/sdk/src/resources.ts, the methods of the SDK, from the OpenAPI document; with `readme` the SDK's README with their
-// names. npm run openapi writes both files.
+// Prints packages/sdk/src/resources.ts, the methods of the SDK, from the OpenAPI document; with `operator` those of its entry for the
+// operator's API, with `readme` the SDK's README with the names of both. npm run openapi writes the files.
 import { readFileSync } from 'node:fs';
 
 const ROOT = `${import.meta.dirname}/..`;
 const JSON_TYPE = 'application/json';
 const HEADING = '## Resources and methods';
 
-const document = JSON.parse(readFileSync(`${ROOT}/docs/openapi.json`, 'utf8'));
-const write = process.argv[2] === 'readme' ? readmeOf : fileOf;
-process.stdout.write(write(methodsOf(document)));
+/** OpenAPI documents with the class that has their methods. */
+const API = { file: 'docs/openapi.json', name: 'Resources', of: 'the API' };
+const OPERATOR = { file: 'docs/operator-openapi.json', name: 'OperatorResources', of: 'the operator’s API' };
+
+const asked = process.argv[2];
+process.stdout.write(asked === 'readme' ? readme() : fileOf(asked === 'operator' ? OPERATOR : API));
 
 /** Methods by the group that has them: `campaigns.create` is in `campaigns`. */
-function methodsOf({ paths }) {
+function methodsOf({ file }) {
+  const { paths } = JSON.parse(readFileSync(`${ROOT}/${file}`, 'utf8'));
   const groups = new Map();
   for (const [path, operations] of Object.entries(paths))
     for (const [verb, operation] of Object.entries(operations)) {
+      // A stream without an end: what it sends can be read by another operation.
+      if (operation.responses['200']?.content?.['text/event-stream'] !== undefined) continue;
       // Proxies may drop the body of a DELETE: the SDK calls the POST that has the same name.
       if (verb === 'delete' && operation.requestBody !== undefined) continue;
       const [group, name] = placeOf(operation);
       const methods = groups.get(group) ?? new Map();
       groups.set(group, methods);
       if (methods.has(name)) throw new Error(`Two operations are ${group}.${name} in the SDK.`);
-      const route = `${verb.toUpperCase()} ${path.replace('/api/v1', '')}`;
+      const route = `${verb.toUpperCase()} ${path.replace(/^\/\w+\/v1/, '')}`;
       const { [JSON_TYPE]: json, 'text/csv': csv } = operation.requestBody?.content ?? {};
       const isFile = csv !== undefined && json === undefined;
       methods.set(name, (isFile ? fileMethodOf : methodOf)(name, route, operation));
@@ -107,23 +113,33 @@ function usageOf(name, takes) {
 }
 
 /** The README, whose last section has a row of methods for each group. */
-function readmeOf(groups) {
-  const readme = readFileSync(`${ROOT}/packages/sdk/README.md`, 'utf8');
-  const rows = [...groups].map(
-    ([group, own]) =>
-      `| \`${group}\` | ${[...own.values()].map(({ usage }) => `\`${usage}\``).join(', ')} |\n`,
-  );
-  return `${readme.split(HEADING)[0]}${HEADING}
+function readme() {
+  const [before] = readFileSync(`${ROOT}/packages/sdk/README.md`, 'utf8').split(HEADING);
+  return `${before}${HEADING}
 
 \`mailwright.campaigns.create(body)\` and so on. \`body\`, \`query\` and \`filters\` are those of the operation, which the method's comment names and
 the reference explains. Methods that take \`filters\` return a list, all others a promise, and those take \`{ signal, idempotencyKey }\` last.
 
 | Of \`mailwright\` | Methods |
 | --- | --- |
-${rows.join('')}`;
+${rowsOf(API)}
+Of \`MailwrightOperator\`, with the types of the [operator's API](../../docs/operator-api.md):
+
+| Of \`operator\` | Methods |
+| --- | --- |
+${rowsOf(OPERATOR)}`;
 }
 
-function fileOf(groups) {
+function rowsOf(api) {
+  const rows = [...methodsOf(api)].map(
+    ([group, own]) =>
+      `| \`${group}\` | ${[...own.values()].map(({ usage }) => `\`${usage}\``).join(', ')} |\n`,
+  );
+  return rows.join('');
+}
+
+function fileOf(api) {
+  const groups = methodsOf(api);
   const classes = [...groups].map(([group, own]) =>
     classOf(
       `class ${classNameOf(group)}`,
@@ -133,16 +149,18 @@ function fileOf(groups) {
   const fields = [...groups.keys()].map(
     (group) => `readonly ${group} = new ${classNameOf(group)}(this.transport);`,
   );
-  return `// Written by \`npm run openapi\` from docs/openapi.json: change the operation in its controller instead.
-import type { Answer, Body, Item, Query } from './operations.js';
+  const code = classes.join('\n\n');
+  const used = (...names) => names.filter((name) => new RegExp(`\\b${name}<`).test(code)).join(', ');
+  return `// Written by \`npm run openapi\` from ${api.file}: change the operation in its controller instead.
+import type { ${used('Answer', 'Body', 'Item', 'Query')} } from './operations.js';
 import type { List } from './pages.js';
 import { type Filters, Resource } from './resource.js';
 import type { CallOptions, ReadOptions } from './transport.js';
 
-${classes.join('\n\n')}
+${code}
 
-/** The operations of the API, by what they are about. */
-${classOf('export abstract class Resources', [fields.join('\n  ')])}
+/** The operations of ${api.of}, by what they are about. */
+${classOf(`export abstract class ${api.name}`, [fields.join('\n  ')])}
 `;
 }
 

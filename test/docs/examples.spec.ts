@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { z } from 'zod';
-import type { ApiClient } from '#testing/api-client';
+import { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { openApiDocument, schemaFaults } from '#testing/openapi-validation';
+import { runCliForJson } from '#testing/operator-cli';
 import type { campaignStatisticsView } from '../../apps/api/src/messaging/campaign-report.dto.js';
 import { type SharedSystem, sharedSystem } from '#testing/system';
 
@@ -26,6 +27,7 @@ interface Operation {
 
 /** An operation with the examples that the reference shows of it. */
 interface Shown {
+  readonly document: object;
   readonly id: string;
   readonly method: string;
   readonly path: string;
@@ -44,17 +46,25 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe('the examples of the API reference', () => {
   let system: SharedSystem;
-  let document: object;
   let shown: readonly Shown[];
 
   beforeAll(async () => {
     system = await sharedSystem();
-    const served = await openApiDocument(system.baseUrl);
-    document = served;
-    const paths = served.paths as unknown as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-    shown = Object.entries(paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, operation]) => shownOf(path, method, operation)),
-    );
+    const documents = [
+      await openApiDocument(system.baseUrl),
+      await openApiDocument(system.baseUrl, '/operator/v1'),
+    ];
+    shown = documents.flatMap((document) => {
+      const paths = document.paths as unknown as Readonly<
+        Record<string, Readonly<Record<string, Operation>>>
+      >;
+      return Object.entries(paths).flatMap(([path, methods]) =>
+        Object.entries(methods).map(([method, operation]) => ({
+          ...shownOf(path, method, operation),
+          document,
+        })),
+      );
+    });
   });
 
   afterAll(() => system?.stop());
@@ -68,19 +78,19 @@ describe('the examples of the API reference', () => {
   const everyAnswer = () => shown.filter(({ answer }) => answer?.example !== undefined);
 
   it('are written for every JSON body, answer and path, and fit', () => {
-    const faults = shown.flatMap(({ id, parameters, body, answer }) => [
+    const faults = shown.flatMap(({ document, id, parameters, body, answer }) => [
       ...parameters.flatMap(({ name, example }) =>
         example === undefined
           ? [`${id}: apps/api/src/openapi/examples.ts has no {${name}} for its path`]
           : [],
       ),
-      ...faultsOf(`${id}.body`, body),
-      ...faultsOf(`${id}.answer`, answer),
+      ...faultsOf(document, `${id}.body`, body),
+      ...faultsOf(document, `${id}.answer`, answer),
     ]);
     expect(faults).toEqual([]);
   });
 
-  function faultsOf(place: string, media: MediaType | undefined): string[] {
+  function faultsOf(document: object, place: string, media: MediaType | undefined): string[] {
     if (media === undefined) return [];
     if (media.example === undefined) return [`${place} is missing in apps/api/src/openapi/examples`];
     return schemaFaults(document, media.schema ?? {}, media.example).map((fault) => `${place}${fault}`);
@@ -93,7 +103,8 @@ describe('the examples of the API reference', () => {
         // A copy has a key of its own, a successor or a delivery that is made once more an id.
         if (/\/(?:duplicate|rotate|\{deliveryId\}\/replay)$/.test(path)) continue;
         if (!name.endsWith('Id')) said[name] ??= example;
-        else if (path.endsWith(`{${name}}`)) said['id'] = example;
+        // A domain is named by its environment.
+        else if (name !== 'environmentId' && path.endsWith(`{${name}}`)) said['id'] = example;
       }
       const answered = answer?.example as Json | undefined;
       if (answered === undefined || Array.isArray(answered)) return [];
@@ -262,6 +273,43 @@ describe('the examples of the API reference', () => {
     await story.tell('createRelay', 'feedbackUrl');
     await story.tell('updateRelay', 'feedbackUrl', 'lastUsedAt', 'lastFeedbackAt');
   });
+
+  it('are what the program answers the operator, from a tenant to its suspended domain', async () => {
+    const asked = ['operator-key:create', '--name', 'Examples', '--scopes', 'all'];
+    const { key } = await runCliForJson(system.variables, asked);
+    const story = new Story(new ApiClient(system.baseUrl, String(key), '/operator/v1'), of);
+    const made = ['key', 'lastFour'];
+    await story.tell('createTenant');
+    await story.tell('getTenant');
+    const ids = ['liveEnvironmentId', 'testEnvironmentId'];
+    const project = await story.tell('createProject', ...ids);
+    for (const name of ['id', ...ids]) story.know(answerOf('createProject')[name], String(project[name]));
+    await story.tell('getOperatedProject', ...ids);
+    await story.tell('changeProject', ...ids);
+    await story.tell('changeProjectRetention');
+    await story.tell('createProjectKey', ...made);
+    await story.tell('getProjectKey', ...made);
+    await story.tell('rotateProjectKey', ...made);
+    await story.tell('changeTenantSubscription', 'planVersion');
+    await story.tell('getTenantSubscription', 'planVersion');
+    const invoices = await story.tell('listTenantInvoices', 'invoiceUrl', 'invoiceNumber');
+    const [invoice] = invoices['data'] as { invoiceNumber: string }[];
+    story.know(of('payInvoice').parameters[0]?.example, invoice?.invoiceNumber ?? '');
+    await story.tell('payInvoice');
+    await story.tell('addTenantCredits', 'balance');
+    await story.tell('cancelTenantSubscription', 'planVersion', 'openInvoices');
+    const owner = await story.client.post('/api-keys', {
+      environmentId: Number(story.actual(String(answerOf('createProject')['liveEnvironmentId']))),
+      name: 'Owner',
+      scopes: ['sending_domains:write'],
+    });
+    const { domainName } = answerOf<{ domainName: string }>('suspendDomain');
+    const theirs = new ApiClient(system.baseUrl, owner.at('key'));
+    expect((await theirs.post('/sending-domain', { domainName })).status).toBe(201);
+    const checked = ['dnsRecords', 'verifiedAt', 'lastHealthCheckAt', 'verificationAttempts', 'healthScore'];
+    await story.tell('suspendDomain', ...checked, 'projectId', 'expiresAt');
+    await story.tell('runCheck');
+  });
 });
 
 /** Makes the requests of the reference, and holds the program's answers against its examples. */
@@ -324,7 +372,7 @@ function shownOf(
   path: string,
   method: string,
   { operationId, parameters = [], ...operation }: Operation,
-): Shown {
+): Omit<Shown, 'document'> {
   const success = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))?.[1];
   return {
     id: operationId,
@@ -336,14 +384,14 @@ function shownOf(
   };
 }
 
-/** Below /api/v1. */
+/** Below /api/v1 or /operator/v1. */
 function pathOf({ path, parameters }: Shown): string {
   return parameters
     .reduce(
       (filled, { name, example = '' }) => filled.replace(`{${name}}`, encodeURIComponent(example)),
       path,
     )
-    .replace('/api/v1', '');
+    .replace(/^\/\w+\/v1/, '');
 }
 
 /** Ids and times, which no two runs share, by their kind. */

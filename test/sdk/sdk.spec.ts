@@ -10,6 +10,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { createElement } from 'react';
 import { Webhook } from 'standardwebhooks';
+import { MailwrightOperator } from '../../packages/sdk/src/operator.js';
 import { renderReact } from '../../packages/sdk/src/react.js';
 import {
   Mailwright,
@@ -23,6 +24,7 @@ import {
 } from '#sdk';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 import { eventually } from '#testing/eventually';
+import { runCliForJson } from '#testing/operator-cli';
 import { letTimeGo, passTime, stopTime, waitingTimers } from '#testing/time-limits';
 import { addKey, type System, sharedSystem } from '#testing/system';
 
@@ -185,6 +187,32 @@ describe('the SDK against the running api', () => {
     expect([balance, pagination?.totalElements]).toEqual([expect.any(Number), expect.any(Number)]);
   });
 
+  it('makes a tenant, a project and a key as the operator, and reads how the installation does', async () => {
+    const scopes = 'tenants:write,projects:write,projects:read,keys:write,system:read';
+    const asked = ['operator-key:create', '--name', 'SDK', '--scopes', scopes];
+    const apiKey = String((await runCliForJson(system.variables, asked))['key']);
+    const operator = new MailwrightOperator({ apiKey, baseUrl: system.baseUrl });
+    const { tenantKey } = await operator.tenants.create({ tenantKey: 'BYSDK', name: 'By SDK' });
+    const project = { projectKey: 'NEWS', name: 'News', senderName: 'SDK', postalAddress: '1 Main Street' };
+    const { id, liveEnvironmentId } = await operator.projects.create({ tenantKey, ...project });
+    expect((await operator.projects.update(id, { name: 'Other' })).name).toBe('Other');
+    const listed = await operator.projects.all({ tenantKey }).all();
+    expect(listed.map(({ projectKey }) => projectKey)).toEqual(['NEWS']);
+    const { key } = await operator.apiKeys.create({
+      environmentId: liveEnvironmentId,
+      name: 'Website',
+      scopes: ['topics:read'],
+    });
+    const theirs = new Mailwright({ apiKey: key, baseUrl: system.baseUrl });
+    expect((await theirs.project.get()).name).toBe('Other');
+    expect((await operator.overview.get()).checks.length).toBeGreaterThan(0);
+    const refused = await operator.auditLog
+      .all()
+      .all()
+      .catch((error: unknown) => error);
+    expect(refused).toMatchObject({ slug: 'insufficient-scope' });
+  });
+
   it('uploads CSV', async () => {
     const topic = await mailwright.topics.create({ name: 'Imported', doubleOptInEnabled: false });
     const started = await mailwright.imports.csv('email,firstName\ngrace@example.com,Grace\nnobody,X\n', {
@@ -280,6 +308,10 @@ describe('the SDK where the network is bad', () => {
   it('says that the path of the API is its own to add', () => {
     const baseUrl = 'http://localhost:3000/api/v1/';
     expect(() => new Mailwright({ apiKey: 'mw_test_1', baseUrl })).toThrow('It has to end before /api/v1');
+    const operators = 'http://localhost:3000/operator/v1';
+    expect(() => new MailwrightOperator({ apiKey: 'mw_op_1', baseUrl: operators })).toThrow(
+      'It has to end before /operator/v1',
+    );
   });
 
   it('takes no password in the address, which no request could carry, and does not repeat it', () => {
@@ -369,6 +401,12 @@ describe('a webhook', () => {
   });
 });
 
+/** OpenAPI documents with the file that has their types. */
+const DOCUMENTS = [
+  ['docs/openapi.json', 'api-types.ts'],
+  ['docs/operator-openapi.json', 'operator-types.ts'],
+] as const;
+
 describe('the SDK as a package', () => {
   const compile = (compiler: 'typescript' | 'typescript-native', ...args: readonly string[]) =>
     promisify(execFile)(process.execPath, [
@@ -381,8 +419,8 @@ describe('the SDK as a package', () => {
   /** Text without what the formatter changes. */
   const bare = (text: string) => text.replace(/[\s"';,|()]/g, '');
 
-  it('knows every type of problem', () => {
-    const { components } = JSON.parse(readFileSync(join(projectRoot(), 'docs/openapi.json'), 'utf8')) as {
+  it.each(DOCUMENTS)('knows every type of problem of %s', (file, _types) => {
+    const { components } = JSON.parse(readFileSync(join(projectRoot(), file), 'utf8')) as {
       components: { examples: Record<string, unknown> };
     };
     const known: readonly string[] = PROBLEM_SLUGS;
@@ -390,21 +428,22 @@ describe('the SDK as a package', () => {
     expect(slugs.filter((slug) => !known.includes(slug))).toEqual([]);
   });
 
-  it('has the types of the OpenAPI document (npm run openapi writes them)', async () => {
+  it.each(DOCUMENTS)('has the types of %s (npm run openapi writes them in %s)', async (file, typesFile) => {
     const { default: openapiTypescript, astToString } = await import('openapi-typescript');
-    const document = readFileSync(join(projectRoot(), 'docs/openapi.json'), 'utf8');
+    const document = readFileSync(join(projectRoot(), file), 'utf8');
     const types = astToString(await openapiTypescript(document, { defaultNonNullable: false }));
-    const kept = readFileSync(join(projectRoot(), 'packages/sdk/src/api-types.ts'), 'utf8');
+    const kept = readFileSync(join(projectRoot(), 'packages/sdk/src', typesFile), 'utf8');
     const plain = (text: string) => bare(text.replace(/\/\*[^]*?\*\//g, ''));
     expect(plain(kept)).toBe(plain(types));
   });
 
-  it('has the methods of the OpenAPI document, and lists them (npm run openapi writes both)', async () => {
+  it('has the methods of the OpenAPI documents, and lists them (npm run openapi writes all)', async () => {
     const generator = join(projectRoot(), 'config/generate-sdk.js');
     const written = async (...args: readonly string[]) =>
       (await promisify(execFile)(process.execPath, [generator, ...args])).stdout;
     const kept = (file: string) => readFileSync(join(projectRoot(), 'packages/sdk', file), 'utf8');
     expect(bare(kept('src/resources.ts'))).toBe(bare(await written()));
+    expect(bare(kept('src/operator-resources.ts'))).toBe(bare(await written('operator')));
     expect(kept('README.md')).toBe(await written('readme'));
   });
 
@@ -415,11 +454,18 @@ describe('the SDK as a package', () => {
       const files = readdirSync(out, { encoding: 'utf8', recursive: true }).filter((name) =>
         name.endsWith('.js'),
       );
-      // An entry of its own, which nothing else needs.
+      const text = (names: readonly string[]) =>
+        names.map((name) => readFileSync(join(out, name), 'utf8')).join('\n');
+      // Entries of their own, which nothing else needs.
       expect(files.splice(files.indexOf('react.js'), 1)).toEqual(['react.js']);
-      const all = files.map((name) => readFileSync(join(out, name), 'utf8')).join('\n');
-      expect(all).not.toMatch(/from 'node:|require\(|process\./);
-      expect(gzipSync(all).length).toBeLessThan(15_000);
+      const isOperators = (name: string) => /^operator(?:-resources|-types)?\.js$/.test(name);
+      const core = text(files.filter((name) => !isOperators(name)));
+      expect(core).not.toMatch(/from 'node:|require\(|process\.|operator-resources/);
+      expect(gzipSync(core).length).toBeLessThan(15_000);
+      const operators = text(files.filter(isOperators));
+      expect(operators).toContain('class MailwrightOperator');
+      expect(operators).not.toMatch(/from 'node:|require\(|process\./);
+      expect(gzipSync(operators).length).toBeLessThan(3_000);
     } finally {
       rmSync(out, { recursive: true });
     }
@@ -463,6 +509,7 @@ describe('the SDK as a package', () => {
 /** A program that others could have written. */
 const PROGRAM = `
 import { Mailwright, type MailwrightOptions } from '@mailwright/sdk';
+import { MailwrightOperator } from '@mailwright/sdk/operator';
 import type { RenderedMail } from '@mailwright/sdk/react';
 
 export async function signUp(firstName: string | undefined, signal: AbortSignal | undefined, mail: RenderedMail) {
@@ -474,6 +521,11 @@ export async function signUp(firstName: string | undefined, signal: AbortSignal 
   await mailwright.subscribers.create(person, { signal, idempotencyKey: firstName });
   await mailwright.messages.send({ to: { email: person.email }, from: undefined, subject: 'Hello', html: mail.html });
   for await (const { email } of mailwright.subscribers.all({ status: undefined })) email satisfies string;
+  const operator = new MailwrightOperator(options);
+  for await (const { tenantKey } of operator.tenants.all()) tenantKey satisfies string;
+  await operator.projects.update(1, { name: firstName }, { signal });
+  // @ts-expect-error: plans have other names
+  await operator.subscriptions.update('ACME', { tier: 'GOLD' });
   // @ts-expect-error: a subscriber has an address
   await mailwright.subscribers.create({ ...person, email: undefined });
 }

@@ -28,7 +28,8 @@ export async function installSdk(directory: string): Promise<void> {
   await writeFile(join(directory, 'package.json'), JSON.stringify({ type: 'module' }));
   const sdk = join(directory, 'node_modules/@mailwright/sdk');
   await mkdir(sdk, { recursive: true });
-  const exports = { types: './src/index.ts', default: './built/index.js' };
+  const entry = (name: string) => ({ types: `./src/${name}.ts`, default: `./built/${name}.js` });
+  const exports = { '.': entry('index'), './operator': entry('operator') };
   await writeFile(join(sdk, 'package.json'), JSON.stringify({ type: 'module', exports }));
   await symlink(join(ROOT, 'packages/sdk/src'), join(sdk, 'src'));
   await symlink(join(ROOT, 'dist/packages/sdk/src'), join(sdk, 'built'));

@@ -1,10 +1,13 @@
-import type { components, operations } from './api-types.js';
+import type { components, operations as ApiOperations } from './api-types.js';
+import type { operations as OperatorOperations } from './operator-types.js';
 
-export type OperationId = keyof operations;
+/** Operations of the API and of the operator's, whose ids differ. */
+type Operations = ApiOperations & OperatorOperations;
+export type OperationId = keyof Operations;
 export type Schemas = components['schemas'];
 
 type JsonOf<Content> = Content extends { 'application/json': infer Json } ? Json : never;
-type Success<Id extends OperationId> = operations[Id]['responses'] extends infer Responses
+type Success<Id extends OperationId> = Operations[Id]['responses'] extends infer Responses
   ? Responses[keyof Responses & (200 | 201 | 202 | 204)]
   : never;
 
@@ -20,7 +23,7 @@ type Given<T> = T extends readonly (infer Element)[]
     : T;
 
 /** The JSON body of an operation. */
-export type Body<Id extends OperationId> = operations[Id] extends {
+export type Body<Id extends OperationId> = Operations[Id] extends {
   requestBody?: { content: infer Content };
 }
   ? Given<JsonOf<Content>>
@@ -37,7 +40,7 @@ export type Answer<Id extends OperationId> =
     : undefined;
 
 /** The query parameters of an operation. */
-export type Query<Id extends OperationId> = operations[Id]['parameters'] extends { query?: infer Parameters }
+export type Query<Id extends OperationId> = Operations[Id]['parameters'] extends { query?: infer Parameters }
   ? Given<NonNullable<Parameters>>
   : never;
 

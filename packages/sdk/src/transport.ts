@@ -2,9 +2,9 @@ import { MailwrightConnectionError, MailwrightError, type Problem, type ProblemS
 import type { Answer, OperationId } from './operations.js';
 
 export interface MailwrightOptions {
-  /** `mw_live_…` or `mw_test_…`. */
+  /** `mw_live_…` or `mw_test_…`; `mw_op_…` for the operator's API. */
   readonly apiKey: string;
-  /** Base URL of the API, without `/api/v1`, e.g. `https://mail.example.com`. */
+  /** Base URL of the installation, without `/api/v1`, e.g. `https://mail.example.com`. */
   readonly baseUrl: string;
   /** Retries of a request when the API is busy or cannot be reached. Default: 3. */
   readonly maxRetries?: number | undefined;
@@ -50,8 +50,11 @@ const LONGEST_WAIT_MS = 60_000;
 export class Transport {
   readonly #options: { readonly [Name in keyof MailwrightOptions]-?: NonNullable<MailwrightOptions[Name]> };
 
-  /** Throws a `TypeError` when `apiKey` or `baseUrl` cannot be right. */
-  constructor(options: MailwrightOptions) {
+  /** `root` is the path of the API below `baseUrl`. Throws a `TypeError` when `apiKey` or `baseUrl` cannot be right. */
+  constructor(
+    options: MailwrightOptions,
+    private readonly root: '/api/v1' | '/operator/v1' = '/api/v1',
+  ) {
     const { apiKey, baseUrl, maxRetries = 3, timeoutMs = 30_000 } = options;
     refuseWrongApiKey(apiKey);
     refuseWrongBaseUrl(baseUrl);
@@ -108,7 +111,7 @@ export class Transport {
       string | number | boolean | null | undefined
     >))
       if (value !== undefined && value !== null) search.set(name, String(value));
-    return `${this.#options.baseUrl.replace(/\/+$/, '')}/api/v1${filled}${search.size === 0 ? '' : `?${search}`}`;
+    return `${this.#options.baseUrl.replace(/\/+$/, '')}${this.root}${filled}${search.size === 0 ? '' : `?${search}`}`;
   }
 
   #initOf(method: string, { json, csv, file, headers, idempotencyKey }: Call): RequestInit {
@@ -143,8 +146,9 @@ function refuseWrongBaseUrl(baseUrl: string): void {
   const { username, password } = new URL(baseUrl);
   if (username !== '' || password !== '')
     throw new TypeError('baseUrl has a user or a password in it. The key of the API goes into apiKey.');
-  if (/\/api\/v1\/*$/.test(baseUrl))
-    throw new TypeError(`baseUrl is "${baseUrl}". It has to end before /api/v1, ${example}.`);
+  const root = /\/(?:api|operator)\/v1(?=\/*$)/.exec(baseUrl)?.[0];
+  if (root !== undefined)
+    throw new TypeError(`baseUrl is "${baseUrl}". It has to end before ${root}, ${example}.`);
 }
 
 /** A POST carries its idempotency key, and the other methods may be repeated anyway. */

@@ -7,6 +7,7 @@ import { CAMPAIGN_EXAMPLES } from './examples/campaigns.js';
 import { DELIVERABILITY_EXAMPLES } from './examples/deliverability.js';
 import { IMAGE_ID, MEDIA_EXAMPLES } from './examples/media.js';
 import { MESSAGE_EXAMPLES, SENT_MESSAGE_ID } from './examples/messages.js';
+import { OPERATED, OPERATOR_EXAMPLES } from './examples/operator.js';
 import { PEOPLE_EXAMPLES } from './examples/people.js';
 import { EXPORT_ID, MESSAGE_ID, REPORT_EXAMPLES } from './examples/reports.js';
 import { SEGMENT_EXAMPLES, SEGMENT_ID, STATIC_SEGMENT_ID } from './examples/segments.js';
@@ -33,10 +34,17 @@ const WRITTEN: WrittenExamples = {
   ...MEDIA_EXAMPLES,
   ...TEMPLATE_EXAMPLES,
   ...WEBHOOK_EXAMPLES,
+  ...OPERATOR_EXAMPLES,
 };
 
 /** Values of path parameters, by the part of the path that has them; the first one counts. */
 const IN_PATHS: Readonly<Record<string, string | number>> = {
+  'tenants/{tenantKey}': OPERATED.tenantKey,
+  'projects/{projectId}': OPERATED.projectId,
+  'operator/v1/api-keys/{id}': OPERATED.keyId,
+  'invoices/{invoiceNumber}': OPERATED.invoiceNumber,
+  'sending-domains/{environmentId}': OPERATED.liveEnvironmentId,
+  'checks/{name}': 'credits',
   'texts/{locale}': 'en',
   'api-keys/{id}': SHOP_KEY_ID,
   'topics/{topicKey}': 'APIT-1',
@@ -73,7 +81,7 @@ export function addExamples(document: OpenApiDocument): void {
       const place = Object.keys(IN_PATHS).find((one) => one.includes(part) && path.includes(one));
       if (parameter.in === 'path' && place !== undefined) parameter.example = IN_PATHS[place];
     }
-    const source = sdkSample(operation);
+    const source = sdkSample(path, operation);
     if (source !== null) operation['x-codeSamples'] = [{ lang: 'typescript', label: 'TypeScript', source }];
   }
 }

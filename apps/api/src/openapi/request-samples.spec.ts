@@ -3,7 +3,7 @@ import type { OperationEntry } from './document.js';
 import { curlSample, pythonSample, sdkSample } from './request-samples.js';
 
 const callOf = (operation: Partial<OperationEntry>) =>
-  sdkSample({ operationId: 'any', responses: {}, ...operation })
+  sdkSample('/api/v1/any', { operationId: 'any', responses: {}, ...operation })
     ?.split('\n\n')
     .at(-1);
 
@@ -31,8 +31,23 @@ it('a list as a loop over all its pages', () => {
   );
 });
 
+it('an operation of the operator’s API by the SDK’s entry for it', () => {
+  const operation = { operationId: 'any', responses: {}, 'x-sdk-method': 'tenants.get' };
+  const parameters = [{ name: 'tenantKey', in: 'path', example: 'ACME' }];
+  expect(sdkSample('/operator/v1/tenants/{tenantKey}', { ...operation, parameters })).toBe(
+    `import { MailwrightOperator } from '@mailwright/sdk/operator';
+
+const operator = new MailwrightOperator({
+  apiKey: process.env.MAILWRIGHT_OPERATOR_KEY ?? '',
+  baseUrl: process.env.MAILWRIGHT_URL ?? '',
+});
+
+console.log(await operator.tenants.get('ACME'));`,
+  );
+});
+
 it('nothing of an operation that the SDK does not have', () => {
-  expect(sdkSample({ operationId: 'sendParcel', responses: {} })).toBeNull();
+  expect(sdkSample('/api/v1/parcels', { operationId: 'sendParcel', responses: {} })).toBeNull();
 });
 
 it('a request by curl, whatever its JSON has in it', () => {

@@ -1,7 +1,21 @@
+import { OPERATOR_PREFIX } from '#platform/http';
 import type { OperationEntry } from './document.js';
 
-/** A sample that calls the operation with the SDK; null when the SDK has no method for it. */
-export function sdkSample(operation: OperationEntry): string | null {
+const CLIENT = {
+  name: 'mailwright',
+  type: 'Mailwright',
+  entry: '@mailwright/sdk',
+  key: 'MAILWRIGHT_KEY',
+};
+const OPERATOR_CLIENT = {
+  name: 'operator',
+  type: 'MailwrightOperator',
+  entry: '@mailwright/sdk/operator',
+  key: 'MAILWRIGHT_OPERATOR_KEY',
+};
+
+/** A sample that calls the operation of a path with the SDK; null when the SDK has no method for it. */
+export function sdkSample(path: string, operation: OperationEntry): string | null {
   const { 'x-sdk-method': method, parameters = [], requestBody } = operation;
   if (method === undefined) return null;
   const values = parameters.filter((parameter) => parameter.in === 'path').map(({ example }) => example);
@@ -11,12 +25,13 @@ export function sdkSample(operation: OperationEntry): string | null {
   const isFile = content['application/json'] === undefined;
   const type = isFile ? ['image/png', 'text/csv'].find((one) => content[one] !== undefined) : undefined;
   const given = type === undefined ? values.map(literal) : ['file'];
-  const call = `mailwright.${method}(${given.join(', ')})`;
+  const client = path.startsWith(OPERATOR_PREFIX) ? OPERATOR_CLIENT : CLIENT;
+  const call = `${client.name}.${method}(${given.join(', ')})`;
   const isList = parameters.some(({ name }) => name === 'page');
-  return `${type === undefined ? '' : "import { openAsBlob } from 'node:fs';\n"}import { Mailwright } from '@mailwright/sdk';
+  return `${type === undefined ? '' : "import { openAsBlob } from 'node:fs';\n"}import { ${client.type} } from '${client.entry}';
 
-const mailwright = new Mailwright({
-  apiKey: process.env.MAILWRIGHT_KEY ?? '',
+const ${client.name} = new ${client.type}({
+  apiKey: process.env.${client.key} ?? '',
   baseUrl: process.env.MAILWRIGHT_URL ?? '',
 });
 

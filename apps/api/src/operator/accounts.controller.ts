@@ -39,6 +39,7 @@ export class TenantsController {
   @Get()
   @Operation({
     operationId: 'listTenants',
+    sdk: 'tenants.all',
     summary: 'List tenants by key',
     scope: 'tenants:read',
     query: tenantListQuery,
@@ -51,6 +52,7 @@ export class TenantsController {
   @Post()
   @Operation({
     operationId: 'createTenant',
+    sdk: 'tenants.create',
     summary: 'Make a tenant on the free plan',
     scope: 'tenants:write',
     body: createTenantBody,
@@ -64,6 +66,7 @@ export class TenantsController {
   @Get(':tenantKey')
   @Operation({
     operationId: 'getTenant',
+    sdk: 'tenants.get',
     summary: 'Get a tenant',
     scope: 'tenants:read',
     response: { status: 200, schema: tenantView },
@@ -86,6 +89,7 @@ export class ProjectsController {
   @Get()
   @Operation({
     operationId: 'listProjects',
+    sdk: 'projects.all',
     summary: 'List projects by tenant and key',
     scope: 'projects:read',
     query: projectListQuery,
@@ -103,6 +107,7 @@ export class ProjectsController {
   @Post()
   @Operation({
     operationId: 'createProject',
+    sdk: 'projects.create',
     summary: 'Make a project with its live and test environments',
     description: 'As many as the plan of the tenant allows.',
     scope: 'projects:write',
@@ -131,6 +136,7 @@ export class ProjectsController {
   @Get(':projectId')
   @Operation({
     operationId: 'getOperatedProject',
+    sdk: 'projects.get',
     summary: 'Get a project with its settings',
     scope: 'projects:read',
     response: { status: 200, schema: operatedProjectView },
@@ -142,6 +148,7 @@ export class ProjectsController {
   @Patch(':projectId')
   @Operation({
     operationId: 'changeProject',
+    sdk: 'projects.update',
     summary: 'Change the settings of a project',
     description: 'JSON merge-patch (RFC 7396). The tracking host is set by the project’s own keys alone.',
     scope: 'projects:write',
@@ -160,6 +167,7 @@ export class ProjectsController {
   @Patch(':projectId/retention')
   @Operation({
     operationId: 'changeProjectRetention',
+    sdk: 'projects.updateRetention',
     summary: 'Change for how long the mails and events of a project are kept',
     description: 'What is left out stays.',
     scope: 'projects:write',
@@ -180,6 +188,7 @@ export class ProjectsController {
   @Post(':projectId/resume-sending')
   @Operation({
     operationId: 'resumeProjectSending',
+    sdk: 'projects.resumeSending',
     summary: 'Resume the sending of a project that was stopped for bounces or complaints',
     description: 'Its campaigns are still paused: the project resumes each of them.',
     scope: 'projects:write',
@@ -212,6 +221,7 @@ export class ProjectKeysController {
   @Get()
   @Operation({
     operationId: 'listProjectKeys',
+    sdk: 'apiKeys.all',
     summary: 'List API keys of all projects, newest first',
     description: 'Those that were revoked or have expired, too.',
     scope: 'keys:read',
@@ -228,6 +238,7 @@ export class ProjectKeysController {
   @Post()
   @Operation({
     operationId: 'createProjectKey',
+    sdk: 'apiKeys.create',
     summary: 'Make an API key of a project',
     description:
       '`key` is shown in this answer alone; the same request with its `Idempotency-Key` gets the same answer for 24 hours.',
@@ -248,6 +259,7 @@ export class ProjectKeysController {
   @Get(':id')
   @Operation({
     operationId: 'getProjectKey',
+    sdk: 'apiKeys.get',
     summary: 'Get an API key',
     scope: 'keys:read',
     response: { status: 200, schema: apiKeyView },
@@ -259,6 +271,7 @@ export class ProjectKeysController {
   @Delete(':id')
   @Operation({
     operationId: 'revokeProjectKey',
+    sdk: 'apiKeys.revoke',
     summary: 'Revoke an API key',
     description:
       'For good: it is refused within five seconds, and stays in the list. Revoking it again changes nothing.',
@@ -272,6 +285,7 @@ export class ProjectKeysController {
   @Post(':id/rotate')
   @Operation({
     operationId: 'rotateProjectKey',
+    sdk: 'apiKeys.rotate',
     summary: 'Make a successor of an API key',
     description:
       'Another key with the same name, grants and end; the one before works on for `overlapHours`.',
@@ -298,6 +312,7 @@ export class OperatorAuditController {
   @Get()
   @Operation({
     operationId: 'listOperatorAuditLog',
+    sdk: 'auditLog.all',
     summary: 'List what the operator changed, or was refused, and read of people',
     description:
       'Requests of operator keys and commands, newest first, for 400 days. What concerns one environment is also in its own log, with the same `requestId`.',

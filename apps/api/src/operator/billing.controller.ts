@@ -30,7 +30,7 @@ const INTERVALS = ['MONTHLY', 'YEARLY'] as const;
 const cents = int64.meta({ description: 'In minor units of the currency.' });
 const currency = z.string().meta({ description: 'ISO 4217.', example: 'EUR' });
 
-const offeredPlans = z.array(
+export const offeredPlans = z.array(
   z
     .object({
       tier: z.enum(PLAN_TIERS),
@@ -46,7 +46,7 @@ const offeredPlans = z.array(
     .meta({ id: 'OfferedPlan' }),
 );
 
-const subscriptionReport = z
+export const subscriptionReport = z
   .object({
     tenantKey: z.string(),
     planTier: z.enum(PLAN_TIERS),
@@ -72,7 +72,7 @@ const subscriptionReport = z
   })
   .meta({ id: 'SubscriptionReport' });
 
-const changeSubscriptionBody = strictBody({
+export const changeSubscriptionBody = strictBody({
   tier: leftOut(z.enum(PLAN_TIERS)),
   interval: leftOut(z.enum(INTERVALS)),
   currency: leftOut(z.string().length(3)).transform((code) => code?.toUpperCase()),
@@ -90,7 +90,7 @@ const changeSubscriptionBody = strictBody({
     .meta({ description: 'The buyer on its next invoices; what is left out stays.' }),
 }).meta({ id: 'ChangeSubscription' });
 
-const cancelSubscriptionBody = strictBody({
+export const cancelSubscriptionBody = strictBody({
   when: z.enum(['PERIOD_END', 'NOW']).nullish().meta({ default: 'PERIOD_END' }),
   reason: prose(1000).nullish(),
 }).meta({ id: 'CancelSubscription' });
@@ -99,7 +99,7 @@ const invoiceListQuery = pageQuery({ status: z.enum(INVOICE_STATUSES).optional()
   PLACES.time,
   PLACES.number,
 ]);
-const invoicePage = pageOf(
+export const invoicePage = pageOf(
   z
     .object({
       id: int64,
@@ -120,7 +120,7 @@ const invoicePage = pageOf(
   'TenantInvoicePage',
 );
 
-const addCreditsBody = strictBody({
+export const addCreditsBody = strictBody({
   type: z.enum(['GRANT', 'ADJUSTMENT']).meta({ description: 'An ADJUSTMENT may take credits.' }),
   credits: z.int().meta({ description: 'Negative takes credits, at most as many as there are.' }),
   description: prose(200).nullish().meta({ description: 'The reason, in the tenant’s ledger.' }),
@@ -133,6 +133,7 @@ export class PlansController {
   @Get()
   @Operation({
     operationId: 'listOfferedPlans',
+    sdk: 'plans.all',
     summary: 'List the plans on offer, with their prices',
     scope: 'billing:read',
     response: { status: 200, schema: offeredPlans },
@@ -159,6 +160,7 @@ export class TenantBillingController {
   @Get('subscription')
   @Operation({
     operationId: 'getTenantSubscription',
+    sdk: 'subscriptions.get',
     summary: 'Get the subscription of a tenant',
     scope: 'billing:read',
     response: { status: 200, schema: subscriptionReport },
@@ -170,6 +172,7 @@ export class TenantBillingController {
   @Patch('subscription')
   @Operation({
     operationId: 'changeTenantSubscription',
+    sdk: 'subscriptions.update',
     summary: 'Change the subscription of a tenant',
     description: 'Upgrades apply at once, downgrades when the period ends. What is left out stays.',
     scope: 'billing:write',
@@ -189,6 +192,7 @@ export class TenantBillingController {
   @Post('subscription/cancel')
   @Operation({
     operationId: 'cancelTenantSubscription',
+    sdk: 'subscriptions.cancel',
     summary: 'Cancel the subscription of a tenant',
     scope: 'billing:write',
     body: cancelSubscriptionBody,
@@ -207,6 +211,7 @@ export class TenantBillingController {
   @Get('invoices')
   @Operation({
     operationId: 'listTenantInvoices',
+    sdk: 'invoices.all',
     summary: 'List the invoices of a tenant, newest first',
     description: 'The pages of invoices name the buyer: the audit log has this read.',
     scope: 'billing:read',
@@ -225,6 +230,7 @@ export class TenantBillingController {
   @Get('credits')
   @Operation({
     operationId: 'getTenantCredits',
+    sdk: 'credits.balance',
     summary: 'Get the AI credits of a tenant',
     scope: 'billing:read',
     response: { status: 200, schema: creditBalanceView },
@@ -236,6 +242,7 @@ export class TenantBillingController {
   @Post('credits')
   @Operation({
     operationId: 'addTenantCredits',
+    sdk: 'credits.add',
     summary: 'Grant a tenant AI credits that do not expire, or adjust them',
     description: 'Send an `Idempotency-Key`: an answer that was lost is not booked twice.',
     scope: 'billing:write',
@@ -259,6 +266,7 @@ export class InvoicesController {
   @Post(':invoiceNumber/pay')
   @Operation({
     operationId: 'payInvoice',
+    sdk: 'invoices.pay',
     summary: 'Mark an invoice as paid',
     description: 'Its subscription continues.',
     scope: 'billing:write',
@@ -272,6 +280,7 @@ export class InvoicesController {
   @Post(':invoiceNumber/void')
   @Operation({
     operationId: 'voidInvoice',
+    sdk: 'invoices.void',
     summary: 'Void an invoice',
     description: 'It keeps its number.',
     scope: 'billing:write',
