@@ -104,7 +104,9 @@ const files = {
       comment: 'HTTP, queues and SMTP are the edges’ and the platform’s matter.',
       severity: 'error',
       from: { path: '^libs/', pathNot: '^libs/platform/|\\.spec\\.ts$' },
-      to: { path: 'node_modules/(fastify|@nestjs/swagger|@nestjs/platform-fastify|bullmq|nodemailer)/' },
+      to: {
+        path: 'node_modules/(fastify|@nestjs/swagger|@nestjs/platform-fastify|bullmq|nodemailer|@opentelemetry)/',
+      },
     },
     {
       name: 'only-the-launcher-embeds-postgres',

@@ -121,6 +121,7 @@ create table platform.jobs (
   last_error text,
   created_at timestamp with time zone not null default now(),
   finished_at timestamp with time zone,
+  traceparent text default platform.traceparent(),
   constraint jobs_pkey PRIMARY KEY (id),
   constraint jobs_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'DONE'::text, 'CANCELLED'::text, 'FAILED'::text])))
 ) with (fillfactor=70);
@@ -144,6 +145,7 @@ comment on column platform.jobs.failures is 'Tries that ended badly since the la
 comment on column platform.jobs.lease_token is 'Claim of the worker that holds the job: writes under another one change nothing.';
 comment on column platform.jobs.lease_until is 'From then on any worker may take the job.';
 comment on column platform.jobs.last_error is 'Latest failure; in a cancelled job the reason.';
+comment on column platform.jobs.traceparent is 'The span that asked for the job, which its run is a part of.';
 
 create table platform.outbox (
   id uuid not null,
@@ -582,6 +584,14 @@ CREATE OR REPLACE FUNCTION platform.tenant_id()
 RETURN (NULLIF(current_setting('mailwright.tenant_id'::text, true), ''::text))::bigint;
 -- called by public
 comment on function platform.tenant_id() is 'The tenant of the transaction''s scope; null without one.';
+
+CREATE OR REPLACE FUNCTION platform.traceparent()
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN NULLIF(current_setting('mailwright.traceparent'::text, true), ''::text);
+-- called by public
+comment on function platform.traceparent() is 'The span that the transaction is a part of (W3C Trace Context); null where nothing is traced.';
 
 create schema retired;
 grant usage on schema retired to mailwright_system;
@@ -3467,6 +3477,7 @@ END) stored,
   bounce_type text,
   bounce_class text,
   variant smallint,
+  traceparent text default platform.traceparent(),
   constraint deliveries_pkey PRIMARY KEY (id, queued_on, environment_id),
   constraint deliveries_bounce_class_check CHECK ((bounce_class = ANY (ARRAY['hard'::text, 'mailbox'::text, 'policy'::text, 'sender'::text, 'content'::text, 'network'::text, 'unknown'::text]))),
   constraint deliveries_bounce_type_check CHECK ((bounce_type = ANY (ARRAY['HARD'::text, 'SOFT'::text]))),
@@ -3508,6 +3519,7 @@ comment on column messaging.deliveries.relay_key is 'The project''s relay that i
 comment on column messaging.deliveries.provider_message_id is 'What the relay called it in its reply, as its events name it.';
 comment on column messaging.deliveries.bounce_class is 'Why a mail came back that had been accepted: a class of the table of bounces.';
 comment on column messaging.deliveries.variant is 'Number of the campaign''s variant; null without variants, and for the rest, who get the winner: until then next_attempt_at is infinity.';
+comment on column messaging.deliveries.traceparent is 'The span that queued the mail.';
 
 create table messaging.delivery_engagement (
   delivery_id uuid not null,
@@ -4879,6 +4891,7 @@ create table webhooks.events (
   data jsonb,
   occurred_at timestamp with time zone not null,
   sequence bigint,
+  traceparent text,
   constraint events_pkey PRIMARY KEY (id, environment_id)
 );
 CREATE UNIQUE INDEX events_in_sequence ON webhooks.events USING btree (environment_id, sequence) WHERE (sequence IS NOT NULL);
@@ -4897,6 +4910,7 @@ grant delete, insert, select, update on webhooks.events to mailwright_system;
 comment on table webhooks.events is 'Events that are posted to endpoints.';
 comment on column webhooks.events.data is 'Null once the person was erased.';
 comment on column webhooks.events.sequence is 'Its place among the events of the environment, without gaps. Null until somebody tells of it: only what is committed is numbered, under the lock of webhooks.sequences, so that nothing comes later with a smaller number.';
+comment on column webhooks.events.traceparent is 'The span in which the event happened: its posts are parts of it.';
 
 create table webhooks.sequences (
   environment_id bigint not null,

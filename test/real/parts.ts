@@ -29,6 +29,7 @@ const EXECUTABLES = {
   caddy: ['caddy'],
   python: ['python3'],
   s3: ['s3s-fs'],
+  collector: ['otelcol'],
 } as const;
 
 export type Part = keyof typeof EXECUTABLES;

@@ -10,7 +10,7 @@
           from due where d.environment_id = $5 and d.id = due.id returning d.*
         )
         select c.id, c.endpoint_id, c.environment_id, p.project_id, e.id as event_id, e.sequence, e.type, e.data,
-          e.occurred_at, p.url, p.secret, c.attempts as attempt,
+          e.occurred_at, e.traceparent, p.url, p.secret, c.attempts as attempt,
           case when p.previous_secret_until > platform.now() then p.previous_secret end as previous_secret
         from claimed c
         join webhooks.events e on e.id = c.event_id and e.environment_id = $6

@@ -88,7 +88,8 @@ export function configuration(env: Variables): ReturnType<typeof loadConfig> {
 }
 
 async function start(env: Variables, more: readonly ContextModule[]): Promise<INestApplicationContext> {
-  const config = configuration(env);
+  // A command is no part of a trace.
+  const config = { ...configuration(env), OTEL_EXPORTER_OTLP_ENDPOINT: undefined };
   // Takes as long to import as a fifth of the rest: only for commands that need more than access and billing.
   const { messagingEntities } = more.length === 0 ? { messagingEntities: [] } : await import('#messaging');
   const logger = pino({ level: 'warn' }, pino.destination(2));

@@ -26,6 +26,7 @@ const DELIVERY = {
   interrupted: false,
   possibleDuplicate: false,
   relayKey: 'own',
+  traceparent: null,
 } as const;
 
 describe('a hot statement of messaging', () => {

@@ -49,6 +49,8 @@ describe('The configuration', () => {
     ['RETURN_PATH_LABEL', 'bounce.mail'],
     ['RETURN_PATH_LABEL', '-bounce'],
     ['DEFAULT_FROM_EMAIL', 'nobody'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'Bearer x'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'x-key=50%'],
     ['DEFAULT_FROM_EMAIL', 'News <news@acme.example>'],
   ])('refuses %s=%s', (name, value) => {
     expect(problemsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} must be`))]);
@@ -59,6 +61,8 @@ describe('The configuration', () => {
     ['PORT', 'x', 'PORT must be a number'],
     ['PORT', '99999', 'PORT must be at most 65535'],
     ['SHUTDOWN_TIMEOUT_MS', '-1', 'SHUTDOWN_TIMEOUT_MS must be at least 100'],
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', 'OTEL_EXPORTER_OTLP_PROTOCOL must be one of http/json'],
+    ['OTEL_TRACES_SAMPLER_ARG', '2', 'OTEL_TRACES_SAMPLER_ARG must be at most 1'],
     ['TRACKING', 'yes', 'TRACKING must be one of true, false'],
     [
       'TRUST_PROXY',

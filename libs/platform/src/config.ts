@@ -49,6 +49,14 @@ const host = z.string().refine((value) => hostName(value) === value, {
   error: 'must be a host name in lower case',
 });
 
+/** `name=value` with commas between them, percent-encoded, as OpenTelemetry has it. */
+const headers = z
+  .string()
+  .refine(
+    (text) => text.split(',').every((pair) => /^\s*[\w.-]+\s*=(?:[^%]|%[\da-f]{2})*$/i.test(pair)),
+    'must be name=value, with commas between several, and % before two hexadecimal digits',
+  );
+
 /** An IP address with or without a port, as `dns.Resolver.setServers` takes it. */
 function isServer(server: string): boolean {
   const { bare, bracketed } =
@@ -321,6 +329,42 @@ export const environmentVariables = z.object({
     .enum(['json', 'pretty'])
     .optional()
     .meta({ description: 'Default: json in production, pretty elsewhere.' }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: urlOf('http:', 'https:').optional().meta({
+    description:
+      'Exports traces to this collector of OpenTelemetry, below its `/v1/traces`, e.g. `http://localhost:4318`. Without it, nothing is traced.',
+  }),
+  OTEL_EXPORTER_OTLP_PROTOCOL: z
+    .enum(['http/json'])
+    .default('http/json')
+    .meta({ description: 'How traces are exported: OTLP over HTTP as JSON alone.' }),
+  OTEL_EXPORTER_OTLP_HEADERS: headers.optional().meta({
+    description:
+      'Headers for the collector, such as its key: `name=value`, with commas between several, percent-encoded.',
+  }),
+  OTEL_SERVICE_NAME: z.string().min(1).optional().meta({
+    description: 'The name of the service in traces. Default: `mailwright-api`, `mailwright-worker`.',
+  }),
+  OTEL_TRACES_SAMPLER: z
+    .enum([
+      'always_on',
+      'always_off',
+      'traceidratio',
+      'parentbased_always_on',
+      'parentbased_always_off',
+      'parentbased_traceidratio',
+    ])
+    .default('parentbased_always_on')
+    .meta({ description: 'Which traces are exported; parentbased: a part of a trace as its beginning.' }),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce
+    .number()
+    .min(0)
+    .max(1)
+    .default(1)
+    .meta({ description: 'The share of traces that a sampler with traceidratio exports, e.g. `0.01`.' }),
+  TRUST_TRACEPARENT: flag.default(false).meta({
+    description:
+      'true: requests continue the trace that their `traceparent` names, and are exported as it says. Only where every client is yours; else the two are linked.',
+  }),
   REQUEST_TIMEOUT_MS: count(1_000, 600_000).default(30_000).meta({
     description:
       'How long the api works on a request before it answers 503; on one statement for the database, two thirds of that.',

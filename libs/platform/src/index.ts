@@ -103,6 +103,7 @@ export {
   webhookHeaders,
 } from './outgoing-http.js';
 export { projectRoot } from './project-root.js';
+export { currentTraceparent, SPAN_ATTRIBUTES, traced, type TracedWork, tracedWithin } from './tracing.js';
 export { resealRows, type SealedRow, type SealedSecrets } from './secrets/sealed-rows.js';
 export {
   decryptOctets,

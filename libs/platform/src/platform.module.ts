@@ -2,6 +2,7 @@ import type { EntitySchema } from '@mikro-orm/postgresql';
 import {
   type DynamicModule,
   Global,
+  Inject,
   Module,
   type OnApplicationShutdown,
   type OnModuleInit,
@@ -15,16 +16,20 @@ import { DatabaseClock } from './database/clock.js';
 import { Database } from './database/database.js';
 import { Notifications, type NotificationTransport } from './notifications.js';
 import { isPublicAddress, OutgoingHttp, systemAddresses } from './outgoing-http.js';
+import type { TracedProgram } from './otlp-tracer.js';
 import { PostgresNotifications } from './postgres-notifications.js';
 import { Publisher, SilentPublisher } from './publishing/publisher.js';
 import { LinkTokens, MailSeals } from './secrets/link-tokens.js';
 import { SecretBox } from './secrets/secret-box.js';
 import { TrackingTokens } from './secrets/tracking-tokens.js';
+import { type Tracer, useTracer } from './tracing.js';
 
 /** Injects the `Config` of this process. */
 export const CONFIG = Symbol('mailwright.config');
 /** Injects the process's pino `Logger`. */
 export const LOGGER = Symbol('mailwright.logger');
+/** Injects the process's `Tracer`; null where nothing is traced. */
+const TRACER = Symbol('mailwright.tracer');
 
 export interface PlatformOptions {
   readonly config: Config;
@@ -48,6 +53,7 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
     private readonly database: Database,
     private readonly notifications: Notifications,
     private readonly outgoingHttp: OutgoingHttp,
+    @Inject(TRACER) private readonly tracer: Tracer | null,
   ) {}
 
   static register({
@@ -73,6 +79,11 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
       { provide: SecretBox, useFactory: () => new SecretBox(config.MASTER_KEY, config.MASTER_KEY_PREVIOUS) },
       { provide: Publisher, useClass: publisher },
       { provide: Registry, useFactory: () => new Registry() },
+      {
+        provide: TRACER,
+        inject: [Registry],
+        useFactory: (registry: Registry) => tracerOf(config, { name: applicationName, registry, logger }),
+      },
       { provide: OutgoingHttp, useFactory: () => new OutgoingHttp(addresses) },
       { provide: Notifications, useFactory: () => notificationsOf(config) },
       {
@@ -103,10 +114,23 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
     await this.outgoingHttp.close();
     await this.notifications.stop();
     await this.database.close();
+    useTracer(undefined);
+    await this.tracer?.close();
   }
 }
 
-// Redis's client is only loaded where there is a Redis.
+// Clients of Redis and of a collector of traces are only loaded where there is one.
+
+async function tracerOf(
+  { OTEL_EXPORTER_OTLP_ENDPOINT, ...config }: Config,
+  program: TracedProgram,
+): Promise<Tracer | null> {
+  if (OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return null;
+  const { OtlpTracer } = await import('./otlp-tracer.js');
+  const tracer = new OtlpTracer({ ...config, OTEL_EXPORTER_OTLP_ENDPOINT }, program);
+  useTracer(tracer);
+  return tracer;
+}
 
 async function transportOf({ REDIS_URL }: Config): Promise<NotificationTransport | undefined> {
   if (REDIS_URL === undefined) return undefined;

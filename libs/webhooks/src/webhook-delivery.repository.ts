@@ -20,6 +20,8 @@ export interface DueWebhook {
   readonly previousSecret: string | null;
   /** Counts this one. */
   readonly attempt: number;
+  /** The span in which the event happened; null where that was not traced. */
+  readonly traceparent: string | null;
 }
 
 /** Outcome of one attempt; `nextAttemptAt` is null after the last. */
@@ -99,7 +101,7 @@ export class WebhookDeliveryRepository {
           from due where d.environment_id = ${environmentId} and d.id = due.id returning d.*
         )
         select c.id, c.endpoint_id, c.environment_id, p.project_id, e.id as event_id, e.sequence, e.type, e.data,
-          e.occurred_at, p.url, p.secret, c.attempts as attempt,
+          e.occurred_at, e.traceparent, p.url, p.secret, c.attempts as attempt,
           case when p.previous_secret_until > ${present} then p.previous_secret end as previous_secret
         from claimed c
         join webhooks.events e on e.id = c.event_id and e.environment_id = ${environmentId}

@@ -13,6 +13,7 @@ import {
   type ProjectScope,
 } from '#kernel';
 import {
+  currentTraceparent,
   Database,
   limitOf,
   NEWEST_FIRST,
@@ -320,15 +321,17 @@ export interface PostedEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The request that tells an event to a URL, signed with each of the secrets. */
+/** The request that tells an event to a URL, signed with each of the secrets; its receiver may carry on the trace that it is in. */
 export function webhookPost(
   { url, secrets, at }: { readonly url: string; readonly secrets: readonly string[]; readonly at: Date },
   { id, type, occurredAt, sequence, data }: PostedEvent,
 ): OutgoingRequest {
   const body = JSON.stringify({ type, timestamp: occurredAt.toISOString(), sequence, data });
+  const traceparent = currentTraceparent();
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'Mailwright-Webhooks/1',
+    ...(traceparent !== null && { traceparent }),
     ...webhookHeaders(secrets, { id, at, body }),
   };
   return { method: 'POST', url, headers, body };

@@ -74,7 +74,7 @@ export class WebhookPublisherService extends Publisher implements OnModuleInit, 
       subscriber_id: subscriberId,
     }));
     const rows = sql`
-      select platform.new_id() as id, e.type, e.subscriber_id, e.data
+      select platform.new_id() as id, e.type, e.subscriber_id, e.data, null::text as traceparent
       from jsonb_to_recordset(${JSON.stringify(recordset)}::jsonb) as e(type text, subscriber_id uuid, data jsonb)
     `;
     await this.database.transaction(scope, () => this.#write(scope, rows));
@@ -88,7 +88,7 @@ export class WebhookPublisherService extends Publisher implements OnModuleInit, 
     if (!this.hasListeners(scope, type)) return;
     await this.#write(
       scope,
-      sql`select platform.new_id() as id, ${type}::text as type, r.subscriber_id, r.data from (${rows}) r`,
+      sql`select platform.new_id() as id, ${type}::text as type, r.subscriber_id, r.data, r.traceparent from (${rows}) r`,
     );
   }
 
@@ -100,7 +100,7 @@ export class WebhookPublisherService extends Publisher implements OnModuleInit, 
     if (!this.hasListeners(scope, type)) return;
     await this.#write(
       scope,
-      sql`select r.id, ${type}::text as type, r.subscriber_id, r.data from (${rows}) r`,
+      sql`select r.id, ${type}::text as type, r.subscriber_id, r.data, r.traceparent from (${rows}) r`,
     );
   }
 
@@ -114,8 +114,8 @@ export class WebhookPublisherService extends Publisher implements OnModuleInit, 
         select e.* from (${rows}) e
         where exists (select 1 from webhooks.endpoints p where ${listens})
       ), event as (
-        insert into webhooks.events (id, environment_id, type, subscriber_id, data, occurred_at)
-        select id, ${scope.environmentId}, type, subscriber_id, data, ${now} from told
+        insert into webhooks.events (id, environment_id, type, subscriber_id, data, occurred_at, traceparent)
+        select id, ${scope.environmentId}, type, subscriber_id, data, ${now}, coalesce(traceparent, platform.traceparent()) from told
         on conflict (id, environment_id) do nothing returning id, type
       ), delivery as (
         insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, next_attempt_at, created_at)

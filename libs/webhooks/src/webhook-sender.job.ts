@@ -1,7 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock, withTimeout, nextTry } from '#kernel';
-import { describeError, logFailure, LOGGER, Loop, Notifications, OutgoingHttp, postOutcome } from '#platform';
+import {
+  describeError,
+  logFailure,
+  LOGGER,
+  Loop,
+  Notifications,
+  OutgoingHttp,
+  postOutcome,
+  traced,
+  type TracedWork,
+} from '#platform';
 import {
   type DueWebhook,
   WebhookDeliveryRepository,
@@ -101,7 +111,12 @@ export class WebhookSender {
   async #post(webhook: DueWebhook): Promise<WebhookOutcome> {
     const at = this.clock.now();
     const startedAt = performance.now();
-    const { status, error, isFinal } = await this.#attempt(webhook, at);
+    const { status, error, isFinal } = await traced(posting(webhook), async (span) => {
+      const attempt = await this.#attempt(webhook, at);
+      span?.set({ 'http.response.status_code': attempt.status });
+      if (attempt.error !== null) span?.fail(attempt.status === null ? 'no-answer' : String(attempt.status));
+      return attempt;
+    });
     const durationMs = performance.now() - startedAt;
     const isLast = error === null || isFinal;
     const nextAttemptAt = isLast ? null : nextTry(WAITS_MS, webhook.attempt, at, SPREAD);
@@ -130,6 +145,19 @@ export class WebhookSender {
     return { status: answer.status, error, isFinal: verdict === 'final' };
   }
 }
+
+const posting = (webhook: DueWebhook): TracedWork => ({
+  name: 'webhook',
+  kind: 'client',
+  parent: webhook.traceparent,
+  attributes: {
+    'mailwright.endpoint_id': webhook.endpointId,
+    'mailwright.event_id': webhook.eventId,
+    'mailwright.event_type': webhook.type,
+    'mailwright.attempt': webhook.attempt,
+    'mailwright.environment_id': webhook.environmentId,
+  },
+});
 
 /** Posts whose answers are waited for, and outcomes that were not taken yet. */
 class PostsInFlight {

@@ -50,6 +50,8 @@ export interface ClaimedDelivery {
   readonly possibleDuplicate: boolean;
   /** The project's relay that it was handed to last, or is being handed to; null: the installation's, or none yet. */
   readonly relayKey: string | null;
+  /** The span that queued it; null where that was not traced. */
+  readonly traceparent: string | null;
 }
 
 /** Fields of a delivery that show an address. */

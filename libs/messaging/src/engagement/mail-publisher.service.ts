@@ -37,7 +37,7 @@ export class MailPublisherService {
       deliveries,
       'email.delivered',
       sql`
-      select m.id, m.subscriber_id, m.data from (${mailsOf(deliveries, told)}) m
+      select m.id, m.subscriber_id, m.data, m.traceparent from (${mailsOf(deliveries, told)}) m
     `,
     );
   }
@@ -142,7 +142,7 @@ function publishedRows(
     select d.id, d.subscriber_id, jsonb_build_object('deliveryId', d.id, 'kind', d.kind, 'email', d.address,
       'subscriberId', d.subscriber_id, 'campaignId', c.id, 'campaignKey', c.campaign_key, 'automationKey', n.automation_key,
       'nodeId', n.node_id, 'messageId', d.message_id,
-      'metadata', coalesce(c.metadata, n.metadata, '{}')) || ${more} as data
+      'metadata', coalesce(c.metadata, n.metadata, '{}')) || ${more} as data, null::text as traceparent
     from d left join messaging.campaigns c on c.id = d.source_id and c.environment_id = ${environmentId}
     left join nodes n on n.version_id = d.version_id and n.place = d.place
   `;

@@ -78,7 +78,8 @@ export class MessageLooksService {
         batch,
         event,
         sql`
-          select d.subscriber_id, ${messageFacts} || jsonb_build_object('at', ${timestamp('k.at')}, 'agent', k.agent${link}) as data
+          select d.subscriber_id, ${messageFacts} || jsonb_build_object('at', ${timestamp('k.at')}, 'agent', k.agent${link}) as data,
+            null::text as traceparent
           from ${batch.rows} join messaging.message_events e on e.environment_id = ${environmentId} and e.message_id = k.delivery_id
             and e.occurred_at = k.at and e.type = k.type and e.link_number is not distinct from k.link_number
             and e.classification = 'human'

@@ -147,7 +147,7 @@ export class MessageOutcomesService {
       { environmentId },
       event,
       sql`
-        select d.subscriber_id, ${messageFacts} || jsonb_build_object(${FACTS[event]}) as data
+        select d.subscriber_id, ${messageFacts} || jsonb_build_object(${FACTS[event]}) as data, d.traceparent
         from messaging.messages m join messaging.deliveries d
           on d.id = m.id and d.queued_on = m.queued_on and d.environment_id = m.environment_id
         where m.environment_id = ${environmentId} and m.id = any(${[...ids]}::uuid[])

@@ -37,6 +37,7 @@ function claimed(differences: Partial<ClaimedDelivery> = {}): ClaimedDelivery {
     interrupted: false,
     possibleDuplicate: false,
     relayKey: null,
+    traceparent: null,
     ...differences,
   };
 }

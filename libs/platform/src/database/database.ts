@@ -29,6 +29,7 @@ import { setForGood, setLocal, type Settings, settingsOf, type Sight } from './s
 import { askedOf } from './statement-compiler.js';
 import { offline, OfflineDialect, type RowsOf, type Statements, Transaction } from './transaction.js';
 import type { Statement } from './statement.js';
+import { currentTraceparent, tracedWithin, type Work } from '../tracing.js';
 
 /**
  * The tables of entities for typed SQL, with columns by the names of their properties: `Tables<'billing', typeof PlanSchema>` has
@@ -82,6 +83,12 @@ const WHOLE: Settings = {
   plan_cache_mode: 'force_custom_plan',
   work_mem: '64MB',
 };
+
+const databaseWork = (name: string): Work => ({
+  name,
+  kind: 'client',
+  attributes: { 'db.system.name': 'postgresql' },
+});
 
 const LOOK_UP_CONNECTIONS = 2;
 const LIST_CONNECTIONS = 4;
@@ -173,14 +180,16 @@ export class Database {
       if (answer !== null) return answer.value;
     }
     if (open !== undefined) return readOnlyWithin(open.transaction, read);
-    const transaction = await Transaction.begin(isList ? this.lists : this.pool, settings);
-    try {
-      const value = await read(transaction);
-      await transaction.commit([]);
-      return value;
-    } finally {
-      await transaction.rollback();
-    }
+    return tracedWithin(databaseWork('read'), async (span) => {
+      const transaction = await Transaction.begin(isList ? this.lists : this.pool, settings, span);
+      try {
+        const value = await read(transaction);
+        await transaction.commit([]);
+        return value;
+      } finally {
+        await transaction.rollback();
+      }
+    });
   }
 
   /** The replica that answers reads `onReplica`, where there is one. */
@@ -240,12 +249,15 @@ export class Database {
    */
   async write<Row>(scope: ProjectScope, statement: RawBuilder<Row>): Promise<readonly Row[]> {
     this.#refuseForeignSessions();
-    const transaction = await Transaction.begin(this.pool, this.#settingsOf(scope));
-    try {
-      return (await transaction.commit([statement]))[0];
-    } finally {
-      await transaction.rollback();
-    }
+    const settings = this.#settingsOfChange(scope);
+    return tracedWithin(databaseWork('write'), async (span) => {
+      const transaction = await Transaction.begin(this.pool, settings, span);
+      try {
+        return (await transaction.commit([statement]))[0];
+      } finally {
+        await transaction.rollback();
+      }
+    });
   }
 
   /**
@@ -283,21 +295,23 @@ export class Database {
     this.#refuseForeignSessions();
     const settings = { ...this.#settingsOf(sight), ...flushing(flushed) };
     const compiled = this.compile(statement);
-    const client = await (isList ? this.lists : this.lookUps).connect();
-    try {
-      // Nodes of Citus are told the settings of a transaction only.
-      if (client.isDistributed) await client.query(`begin; ${setLocal(settings)}`);
-      else await client.keepSettings(setForGood(settings));
-      const asked = askedOf({ ...compiled, name: compiled.name ?? 'statement' });
-      const { rows } = await client.query<Row & object>(asked);
-      if (client.isDistributed) await client.query('commit');
-      client.release();
-      return rows;
-    } catch (error) {
-      // Lost, or half set.
-      client.release(true);
-      throw error;
-    }
+    const name = compiled.name ?? 'statement';
+    return tracedWithin(databaseWork(name), async () => {
+      const client = await (isList ? this.lists : this.lookUps).connect();
+      try {
+        // Nodes of Citus are told the settings of a transaction only.
+        if (client.isDistributed) await client.query(`begin; ${setLocal(settings)}`);
+        else await client.keepSettings(setForGood(settings));
+        const { rows } = await client.query<Row & object>(askedOf({ ...compiled, name }));
+        if (client.isDistributed) await client.query('commit');
+        client.release();
+        return rows;
+      } catch (error) {
+        // Lost, or half set.
+        client.release(true);
+        throw error;
+      }
+    });
   }
 
   /** The text and parameters of a template, as they are sent. */
@@ -367,6 +381,13 @@ export class Database {
     return settingsOf(sight, this.#clock);
   }
 
+  /** With the trace that the change is a part of, which jobs, mails and events written in it carry on. */
+  #settingsOfChange(scope: ProjectScope | 'system'): Settings {
+    const traceparent = currentTraceparent();
+    const settings = this.#settingsOf(scope);
+    return traceparent === null ? settings : { ...settings, 'mailwright.traceparent': traceparent };
+  }
+
   #unitOfWork({ sql: statements }: Transaction): EntityManager {
     const em = this.#orm.em.fork({ clear: true, useContext: false });
     em.setTransactionContext(statements);
@@ -377,7 +398,17 @@ export class Database {
     const open = this.#openOf(scope);
     if (open !== undefined) return work();
     this.#refuseForeignSessions();
-    const transaction = await Transaction.begin(this.pool, this.#settingsOf(scope));
+    const settings = this.#settingsOfChange(scope);
+    return tracedWithin(databaseWork('transaction'), async (span) =>
+      this.#change(scope, await Transaction.begin(this.pool, settings, span), work),
+    );
+  }
+
+  async #change<T>(
+    scope: ProjectScope | 'system',
+    transaction: Transaction,
+    work: () => Promise<T>,
+  ): Promise<T> {
     const own: OpenTransaction = { scope, transaction, isRead: false, notifications: [] };
     const trail = trailOf(scope);
     if (trail !== undefined) transaction.watchWrites();

@@ -13,6 +13,7 @@ import {
 import type { QueryResult as PostgresResult, QueryResultRow } from 'pg';
 import type { ConnectionPool, PooledConnection } from './connection-pool.js';
 import type { AskedStatement } from './message.js';
+import type { Span } from '../tracing.js';
 import type { Settings } from './scope-settings.js';
 import { askedOf, StatementCompiler } from './statement-compiler.js';
 
@@ -60,6 +61,12 @@ const queryId = createQueryId();
 /** A statement that writes: locks (`for update`) do not, and `on conflict do update` stands behind an INSERT. */
 const WRITING = /\b(?:insert\s+into|delete\s+from|merge\s+into|(?<!\b(?:for|key|do)\s+)update)\s/i;
 
+/** The name of a statement, in its first comment. */
+const NAME = /^[^*]{0,20}\/\* (\w+) \*\//;
+
+/** Most names of a transaction in its span. */
+const MAX_NAMES = 20;
+
 const WRITES: ReadonlySet<string> = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
 
 /** One transaction under settings, which ends with `commit` or `rollback`: nothing is asked in it afterwards. */
@@ -74,12 +81,21 @@ export class Transaction implements DatabaseConnection {
   #isOver = false;
   #watchesWrites = false;
   #hasWritten = false;
+  readonly #names = new Set<string>();
 
-  private constructor(private readonly client: PooledConnection) {}
+  private constructor(
+    private readonly client: PooledConnection,
+    private readonly span: Span | null,
+  ) {}
 
-  static async begin(pool: ConnectionPool, settings: Settings): Promise<Transaction> {
+  /** `span` is told the names of its statements. */
+  static async begin(
+    pool: ConnectionPool,
+    settings: Settings,
+    span: Span | null = null,
+  ): Promise<Transaction> {
     const client = await pool.connect();
-    const transaction = new Transaction(client);
+    const transaction = new Transaction(client, span);
     try {
       await client.open(settings);
     } catch (error) {
@@ -163,7 +179,15 @@ export class Transaction implements DatabaseConnection {
   }
 
   #look(text: string): void {
+    if (this.span !== null) this.#note(this.span, text);
     if (this.#watchesWrites && !this.#hasWritten) this.#hasWritten = WRITING.test(text);
+  }
+
+  #note(span: Span, text: string): void {
+    const name = NAME.exec(text)?.[1];
+    if (name === undefined || this.#names.has(name) || this.#names.size >= MAX_NAMES) return;
+    this.#names.add(name);
+    span.set({ 'db.query.summary': [...this.#names].join(' ') });
   }
 
   async #undo(): Promise<void> {

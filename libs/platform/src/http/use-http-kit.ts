@@ -9,6 +9,7 @@ import { HttpMetrics } from '../metrics.js';
 import { OPERATIONS_PATHS } from '../operations.js';
 import { CONFIG, LOGGER } from '../platform.module.js';
 import { RequestLog } from '../audit/request-log.js';
+import { beginSpan, readTraceparent, type Span, withinSpan } from '../tracing.js';
 import { RequestAudit } from './audit.hook.js';
 import { registerBodyParsers } from './body-parsers.js';
 import { clientAddressReader, connectingAddress, keepConnectingAddress } from './client-address.js';
@@ -29,6 +30,8 @@ import { RequestValidationPipe } from './operation/validation.js';
 declare module 'fastify' {
   interface FastifyRequest {
     deadline: NodeJS.Timeout | null;
+    /** Null where it is not traced. */
+    span: Span | null;
   }
 }
 
@@ -46,6 +49,7 @@ export function useHttpKit(app: NestFastifyApplication): void {
   fastify.server.on('connection', keepConnectingAddress);
   registerRoutes(fastify, app.get(RouteTable));
   registerDeadlines(fastify, app);
+  registerTraces(fastify, app.get<Config>(CONFIG));
   registerRequestHooks(fastify, app);
   registerReplyHooks(fastify, app);
 }
@@ -67,6 +71,7 @@ function decorateRequests(fastify: FastifyInstance, { TRUST_PROXY }: Config): vo
   fastify.decorateRequest('bodyHash', null);
   fastify.decorateRequest('idempotentRun', null);
   fastify.decorateRequest('deadline', null);
+  fastify.decorateRequest('span', null);
 }
 
 function registerRoutes(fastify: FastifyInstance, routes: RouteTable): void {
@@ -114,6 +119,38 @@ function registerDeadlines(fastify: FastifyInstance, app: NestFastifyApplication
   });
 }
 
+/** Has a span for each request but those of probes. */
+function registerTraces(fastify: FastifyInstance, { TRUST_TRACEPARENT }: Config): void {
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    const { id, method, headers, routeOptions } = request;
+    const { url: route } = routeOptions;
+    if (route !== undefined && PROBES.has(route)) return done();
+    const given = readTraceparent(headers['traceparent']);
+    request.span = beginSpan({
+      name: route === undefined ? method : `${method} ${route}`,
+      kind: 'server',
+      ...(TRUST_TRACEPARENT ? { parent: given } : { parent: null, link: given }),
+      attributes: { 'http.request.method': method, 'http.route': route, 'mailwright.request_id': id },
+    });
+    done();
+  });
+  fastify.addHook('onRequestAbort', ({ span }, done) => {
+    span?.fail('aborted');
+    span?.end();
+    done();
+  });
+  fastify.addHook('onResponse', ({ span, caller, problem }, { statusCode }, done) => {
+    span?.set({
+      'http.response.status_code': statusCode,
+      'mailwright.environment_id': caller?.scope.environmentId,
+      'mailwright.reason': problem,
+    });
+    if (statusCode >= 500) span?.fail(problem ?? String(statusCode));
+    span?.end();
+    done();
+  });
+}
+
 /** Finds out who calls before the body is read; `HttpKitModule` has the guards, which come after it. */
 function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplication): void {
   const access = new AccessHook(
@@ -156,7 +193,7 @@ function isOfApi({ url, routeOptions }: FastifyRequest): boolean {
 }
 
 function inContext(request: FastifyRequest, done: () => void): void {
-  logContext.run({ requestId: request.id }, done);
+  withinSpan(request.span, () => logContext.run({ requestId: request.id }, done));
 }
 
 function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplication): void {

@@ -21,9 +21,11 @@ import {
   type QueueName,
   retry,
 } from './job.js';
+import { traced } from '../tracing.js';
 import type { QueueBackend, QueueConsumer } from './queue-backend.js';
 
-const RESULTS = ['done', 'retry', 'snooze', 'cancel', 'failed', 'lost'];
+const BAD_RESULTS = ['retry', 'failed', 'lost'];
+const RESULTS = ['done', 'snooze', 'cancel', ...BAD_RESULTS];
 
 /** Counts ended jobs by result, and measures their duration. */
 export class JobMetrics {
@@ -117,9 +119,26 @@ export class JobRunner {
       return;
     }
     const started = performance.now();
-    const outcome = await this.#attempt(handler, leased);
+    const outcome = await this.#trace(handler, leased);
     const { queue, jobName } = handler.note;
     this.metrics.ended(queue, jobName, outcome, (performance.now() - started) / 1_000);
+  }
+
+  #trace(handler: JobHandler, leased: LeasedJob): Promise<string> {
+    const { queue, jobName } = handler.note;
+    const { traceparent: parent, failures, scope } = leased;
+    const attributes = {
+      'mailwright.job': jobName,
+      'mailwright.queue': queue,
+      'mailwright.attempt': failures + 1,
+      'mailwright.environment_id': scope.environmentId,
+    };
+    return traced({ name: `job ${jobName}`, kind: 'consumer', parent, attributes }, async (span) => {
+      const outcome = await this.#attempt(handler, leased);
+      span?.set({ 'mailwright.result': outcome });
+      if (BAD_RESULTS.includes(outcome)) span?.fail(outcome);
+      return outcome;
+    });
   }
 
   async #attempt(handler: JobHandler, leased: LeasedJob): Promise<string> {

@@ -17,6 +17,8 @@ export interface LeasedJob {
   readonly failures: number;
   readonly token: string;
   readonly scope: ProjectScope;
+  /** The span that asked for it; null where that was not traced. */
+  readonly traceparent: string | null;
 }
 
 /** The lease ran out and somebody else may have the job: whatever was done must not be committed. */
@@ -104,15 +106,15 @@ export function leaseJob(database: Database, id: number, token: string): Promise
       /* lease_job */ with leased as (
         update platform.jobs set ${leasedTo(token, LEASE_MS)}, attempts = attempts + 1
         where id = ${id} and finished_at is null and run_at <= ${present} and ${isUnleased}
-        returning name, payload, failures, environment_id
+        returning name, payload, failures, traceparent, environment_id
       )
-      select l.name as job_name, l.payload, l.failures, e.*
+      select l.name as job_name, l.payload, l.failures, l.traceparent, e.*
       from leased l cross join lateral access.find_environment(l.environment_id) e
     `.execute(database.tables());
     const [row] = rows;
     if (row === undefined) return null;
-    const { jobName, payload, failures, ...scope } = row;
-    return { id, token, jobName, payload, failures, scope };
+    const { jobName, payload, failures, traceparent, ...scope } = row;
+    return { id, token, jobName, payload, failures, traceparent, scope };
   });
 }
 

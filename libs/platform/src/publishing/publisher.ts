@@ -19,8 +19,8 @@ export abstract class Publisher {
   abstract publish(scope: ProjectScope, ...events: readonly PublishedEvent[]): Promise<void>;
 
   /**
-   * Publishes many events of an environment in the open transaction: `rows` is a query of `subscriber_id` and `data` (jsonb)
-   * that names it.
+   * Publishes many events of an environment in the open transaction: `rows` is a query of `subscriber_id`, `data` (jsonb) and
+   * `traceparent` that names it. Null: the trace of the transaction.
    */
   abstract publishRows(
     scope: Pick<ProjectScope, 'environmentId'>,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Project, ProjectsQuery } from '#access';
 import { CustomFieldsQuery, type Recipient, RecipientsQuery } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
-import { OutgoingHttp, postOutcome, webhookHeaders } from '#platform';
+import { OutgoingHttp, postOutcome, traced, webhookHeaders } from '#platform';
 import { MergeTemplateError } from '../../content/content.errors.js';
 import { type MergeValues, projectValues, subscriberValues } from '../../content/merge/merge-values.js';
 import { ContentProcessesService } from '../../content/processes/content-processes.service.js';
@@ -48,7 +48,20 @@ export class WebhookClientService {
   ) {}
 
   /** Throws `MergeTemplateError`, also for a merge tag whose field is archived. */
-  async call(call: WebhookCall): Promise<WebhookOutcome> {
+  call(call: WebhookCall): Promise<WebhookOutcome> {
+    const { id, position, plan } = call;
+    const attributes = {
+      'mailwright.source_id': stepId(id, position),
+      'mailwright.environment_id': plan.scope.environmentId,
+    };
+    return traced({ name: 'webhook', kind: 'client', parent: null, attributes }, async (span) => {
+      const outcome = await this.#call(call, span?.traceparent);
+      if (outcome.kind !== 'accepted') span?.fail(outcome.kind);
+      return outcome;
+    });
+  }
+
+  async #call(call: WebhookCall, traceparent: string | undefined): Promise<WebhookOutcome> {
     const { id, position, plan } = call;
     const step = plan.steps[position];
     if (step?.type !== 'webhook') throw new Error('The step is not a webhook.');
@@ -58,7 +71,12 @@ export class WebhookClientService {
     const { body, contentType } = message;
     const secret = await this.secrets.of(plan.scope);
     const signed = webhookHeaders([secret], { id: stepId(id, position), at, body });
-    const headers = { ...step.config.headers, 'content-type': contentType, ...signed };
+    const headers = {
+      ...step.config.headers,
+      'content-type': contentType,
+      ...signed,
+      ...(traceparent && { traceparent }),
+    };
     const request = { method: 'POST', url: step.config.url, headers, body } as const;
     const { verdict, answer, fault } = await postOutcome(this.http.request(request));
     const detail = answer === null ? `${fault?.kind}: ${fault?.message}` : `answered ${answer.status}`;

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { projectRoot } from '#platform';
+import { projectRoot, tracedWithin } from '#platform';
 import type { Done, TaskInput, TaskName } from './content-process.js';
 import { FairQueue } from './fair-queue.js';
 import { TOO_COMPLEX } from '../content.errors.js';
@@ -51,7 +51,11 @@ export class ContentPoolService {
 
   /** Runs a task; never rejects because of the content. */
   run<Name extends TaskName>(projectId: number, name: Name, input: TaskInput<Name>): Promise<Done<Name>> {
-    return this.#queue.run(projectId, () => this.#run(name, input));
+    return tracedWithin({ name: `content ${name}`, kind: 'internal' }, async (span) => {
+      const done = await this.#queue.run(projectId, () => this.#run(name, input));
+      if ('fault' in done) span?.fail('refused');
+      return done;
+    });
   }
 
   close(): void {

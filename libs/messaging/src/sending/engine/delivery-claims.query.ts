@@ -228,7 +228,7 @@ export class DeliveryClaimsQuery {
       from due where d.id = due.id and d.queued_on = due.queued_on and d.environment_id = ${environmentId}
       returning d.id, d.queued_on, d.kind, d.source_id, d.subscriber_id, d.address, d.locale, d.message_id, d.lease_token,
         d.lease_epoch, d.attempt, d.created_at, coalesce(d.due_since, due.claimed_at) as due_since,
-        due.in_doubt as interrupted, due.possible_duplicate, d.relay_key,
+        due.in_doubt as interrupted, due.possible_duplicate, d.relay_key, d.traceparent,
         ${otherwise === undefined ? sql`d.variant` : sql`coalesce(d.variant, ${otherwise}) as variant`}
     `.execute(this.database.tables());
     return rows;

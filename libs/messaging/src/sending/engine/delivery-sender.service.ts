@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock, newId, type ProjectScope } from '#kernel';
-import { logFailure, LOGGER, Loop, MailMetrics } from '#platform';
+import { logFailure, LOGGER, Loop, MailMetrics, traced, type TracedWork } from '#platform';
 import type { NextMail } from '../../deliveries/delivery.js';
 import { type DeliveryOutcome, outcomeOf } from '../delivery-outcome.js';
 import { DeliveryPacingService } from '../delivery-pacing.service.js';
@@ -169,19 +169,30 @@ export class DeliverySender {
   async #send(work: ReadyWork): Promise<void> {
     this.#state.start(work);
     let next: ReadyWork | undefined;
-    const outcome = await this.#deliver(work, () => (next ??= this.#state.offer(work))?.mail);
+    const outcome = await this.#trace(work, () => (next ??= this.#state.offer(work))?.mail);
     this.#state.end(work, outcome, next);
     this.#signal?.();
   }
 
-  async #deliver(work: ReadyWork, next: NextMail): Promise<DeliveryOutcome> {
+  #trace(work: ReadyWork, next: NextMail): Promise<DeliveryOutcome> {
+    return traced(handingOver(work), async (span) => {
+      const { outcome, result } = await this.#deliver(work, next);
+      const { state, reason } = outcome;
+      const code = 'reply' in result ? result.reply.code : null;
+      span?.set({ 'mailwright.result': state, 'mailwright.reason': reason, 'mailwright.reply_code': code });
+      if (state !== 'SENT') span?.fail(result.kind);
+      return outcome;
+    });
+  }
+
+  async #deliver(work: ReadyWork, next: NextMail) {
     const { result, changes } = await this.route.deliver(work, next);
     void this.pacing
       .answered(work, result)
       .catch((error: unknown) => this.#logFailure('slowing a destination down failed', error));
     const now = this.clock.now();
     const outcome = outcomeOf(work.delivery, result, work.ambiguousPolicy, now, this.random);
-    return changes === undefined ? outcome : { ...outcome, ...changes };
+    return { result, outcome: changes === undefined ? outcome : { ...outcome, ...changes } };
   }
 
   async #giveBack(works: readonly ReadyWork[]): Promise<void> {
@@ -239,6 +250,27 @@ export class DeliverySender {
   #logFailure(message: string, error: unknown): void {
     logFailure(this.logger, error, message);
   }
+}
+
+/**
+ * The span of a mail, in the trace of what queued it. A mail of a campaign begins a trace of its own, which names the campaign's:
+ * one of a hundred thousand spans could neither be shown nor sampled.
+ */
+function handingOver({ scope, delivery, relay }: DeliveryWork): TracedWork {
+  const { id, kind, sourceId, attempt, traceparent } = delivery;
+  return {
+    name: 'mail',
+    kind: 'client',
+    ...(kind === 'CAMPAIGN' ? { parent: null, link: traceparent } : { parent: traceparent }),
+    attributes: {
+      'mailwright.delivery_id': id,
+      'mailwright.source_id': sourceId,
+      'mailwright.kind': kind,
+      'mailwright.attempt': attempt + 1,
+      'mailwright.relay': relay?.relayKey,
+      'mailwright.environment_id': scope.environmentId,
+    },
+  };
 }
 
 const deliveriesOf = (works: readonly DeliveryWork[]) => works.map(({ delivery }) => delivery);
