@@ -35,7 +35,13 @@ describe('people who wait for an event', () => {
   };
   const waiter = (email: string) => ({ id: newId(), subscriberId: ids.get(email) ?? '' });
   const begin = (waitId: string, ...waiters: readonly ReturnType<typeof waiter>[]) =>
-    inTransaction(() => waits.begin(scope, waitId, waiters));
+    inTransaction(() =>
+      waits.begin(
+        scope,
+        waitId,
+        waiters.map((one) => ({ ...one, since: null })),
+      ),
+    );
   const report = (email: string, name = 'order') => events.record(scope, address(email), { name });
   const fulfilled = async (waitId: string) =>
     (
@@ -63,7 +69,7 @@ describe('people who wait for an event', () => {
     const ada = waiter(ADA);
     const proceed = Promise.withResolvers<void>();
     const beginning = inTransaction(async () => {
-      await waits.begin(scope, waitId, [ada]);
+      await waits.begin(scope, waitId, [{ ...ada, since: null }]);
       await proceed.promise;
     });
     await eventually('it has begun', async () => {

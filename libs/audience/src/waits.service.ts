@@ -33,6 +33,12 @@ export interface Waiter {
   readonly subscriberId: string;
 }
 
+/** Somebody who begins to wait. */
+interface Beginner extends Waiter {
+  /** When they came to wait, from which on events count; null: now. */
+  readonly since: Date | null;
+}
+
 /** Asks the rules of a wait about all who wait. */
 export const evaluateWait = jobType<{ waitId: string }>('audience.evaluate-wait', 'segments');
 
@@ -85,26 +91,61 @@ export class WaitsService {
   }
 
   /**
-   * Lets people wait from now on, in the open transaction. It locks them: an event of theirs is recorded before, and does not count,
-   * or behind its commit, and finds who waits.
+   * Lets people wait, in the open transaction, but for those for whom it happened since they came: resolves to these. It locks them: an
+   * event of theirs is recorded before, or behind its commit, and finds who waits.
    */
-  async begin({ environmentId }: ProjectScope, waitId: string, waiters: readonly Waiter[]): Promise<void> {
-    if (waiters.length === 0) return;
-    const subscriberIds = waiters.map(({ subscriberId }) => subscriberId);
+  async begin(
+    scope: ProjectScope,
+    waitId: string,
+    beginners: readonly Beginner[],
+  ): Promise<ReadonlySet<string>> {
+    if (beginners.length === 0) return new Set();
+    const { environmentId } = scope;
+    const everybody = beginners.map(({ subscriberId }) => subscriberId);
     await sql`
       select 1 from audience.subscribers b
-      where b.environment_id = ${environmentId} and b.id = any(${subscriberIds}::uuid[]) order by b.id for update
+      where b.environment_id = ${environmentId} and b.id = any(${everybody}::uuid[]) order by b.id for update
     `.execute(this.database.tables());
+    const happened = await this.#happenedSince(scope, waitId, beginners);
+    const waiters = beginners.filter(({ id }) => !happened.has(id));
+    if (waiters.length === 0) return happened;
+    const subscriberIds = waiters.map(({ subscriberId }) => subscriberId);
     await sql`
       /* begin_waiting */ insert into audience.waiters (wait_id, subscriber_id, waiter_id, environment_id, since)
-      select ${waitId}, g.subscriber_id, g.id, ${environmentId}, ${present}
-      from unnest(${subscriberIds}::uuid[], ${waiters.map(({ id }) => id)}::uuid[]) g(subscriber_id, id)
+      select ${waitId}, g.subscriber_id, g.id, ${environmentId}, coalesce(g.since, ${present})
+      from unnest(${subscriberIds}::uuid[], ${waiters.map(({ id }) => id)}::uuid[], ${sinces(waiters)}::timestamptz[])
+        g(subscriber_id, id, since)
       where exists (
         select 1 from audience.subscribers b
         where b.environment_id = ${environmentId} and b.id = g.subscriber_id ${neverJoined}
       )
       returning waiter_id
     `.execute(this.database.tables());
+    return happened;
+  }
+
+  /** Ids of those of whom an event that ends the wait was recorded since they came. */
+  async #happenedSince(
+    { environmentId }: ProjectScope,
+    waitId: string,
+    beginners: readonly Beginner[],
+  ): Promise<ReadonlySet<string>> {
+    const early = beginners.filter(({ since }) => since !== null);
+    if (early.length === 0) return new Set();
+    const first = new Date(Math.min(...early.map(({ since }) => since!.getTime())));
+    const { rows } = await sql<{ id: string }>`
+      /* happened_since */ select g.id
+      from unnest(${early.map(({ subscriberId }) => subscriberId)}::uuid[], ${early.map(({ id }) => id)}::uuid[],
+        ${sinces(early)}::timestamptz[]) g(subscriber_id, id, since)
+      join audience.waits w on w.environment_id = ${environmentId} and w.id = ${waitId} and w.event_name is not null
+      where exists (
+        select 1 from audience.subscriber_events e
+        where e.environment_id = ${environmentId} and e.subscriber_id = g.subscriber_id and e.name = w.event_name
+          and e.occurred_at >= ${first} and e.occurred_at >= g.since and e.created_at > g.since
+          and (w.conditions is null or e.properties @@ w.conditions) ${neverJoined}
+      )
+    `.execute(this.database.tables());
+    return new Set(rows.map(({ id }) => id));
   }
 
   /** Lets waiters wait no longer. Resolves to those for whom it happened meanwhile, and nobody was told yet. */
@@ -228,3 +269,5 @@ export class WaitsService {
     });
   }
 }
+
+const sinces = (beginners: readonly Beginner[]) => beginners.map(({ since }) => since?.toISOString() ?? null);

@@ -126,7 +126,7 @@ export class RunRepository {
     const plan = await this.plans.of(scope, versionId);
     if (!(await holdSteps(this.database, plan))) return null;
     const { rows } = await sql<ClaimedRun>`
-      /* claim_runs */ select id, subscriber_id, position, is_waiting, has_happened,
+      /* claim_runs */ select id, subscriber_id, position, is_waiting, has_happened, wake_at as due_at,
         (entered_at at time zone 'UTC')::date as entered_on
       from messaging.automation_runs
       where environment_id = ${scope.environmentId} and version_id = ${versionId} and is_calling = false and wake_at <= ${present}

@@ -11,6 +11,8 @@ export interface ClaimedRun {
   readonly hasHappened: boolean;
   /** `YYYY-MM-DD`, the partition of its steps. */
   readonly enteredOn: string;
+  /** When there was something to do for it again; left out where that is not known. */
+  readonly dueAt?: Date;
 }
 
 /** The next position of a run. */
@@ -73,6 +75,14 @@ export function onwards(detail: string | null = null, status: StepStatus = 'DONE
 /** True for a run that waited at this step when it was claimed. */
 export function isBack({ isWaiting, position }: ClaimedRun, place: number): boolean {
   return isWaiting && position === place;
+}
+
+/** When the run came to this step, if it was there, or in a delay before, when it was claimed; null: now. */
+export function cameAt(run: ClaimedRun, place: number, { steps }: VersionPlan): Date | null {
+  const step = steps[run.position];
+  const isBehindDelay = run.isWaiting && step?.type === 'delay' && step.next.get('') === place;
+  const isThere = !run.isWaiting && run.position === place;
+  return isThere || isBehindDelay ? (run.dueAt ?? null) : null;
 }
 
 /** Moves a number of runs until each of them waits, is to call a webhook or has ended. */

@@ -24,7 +24,7 @@ import type { NodeType } from '../graph/automation-graph.js';
 import { delayDetail, delayEnd } from '../graph/delay.js';
 import { valueOfRun } from '../graph/update-field.js';
 import { eventsOf } from './run.repository.js';
-import { type ClaimedRun, isBack, onwards, type StepResult } from './step-batch.js';
+import { type ClaimedRun, cameAt, isBack, onwards, type StepResult } from './step-batch.js';
 import type { PlannedStep, VersionPlan } from './version-plans.query.js';
 
 /** When the plan's e-mails of the month are used up, the step is tried again after this time. */
@@ -186,10 +186,15 @@ export class StepExecutorService {
     );
     const fulfilled = await this.waits.end(plan.scope, waitId, back!);
     const waiting = beginning!.filter(({ subscriberId }) => !holding.has(subscriberId));
-    await this.waits.begin(plan.scope, waitId, waiting);
+    const happened = await this.waits.begin(
+      plan.scope,
+      waitId,
+      waiting.map((run) => ({ ...run, since: cameAt(run, place, plan) })),
+    );
     const until = durationAfter(now, timeout);
     return runs.map((run) => {
-      const hasHappened = wasTold(run) || holding.has(run.subscriberId) || fulfilled.has(run.id);
+      const isTold = wasTold(run) || fulfilled.has(run.id) || happened.has(run.id);
+      const hasHappened = isTold || holding.has(run.subscriberId);
       const branch = hasHappened ? 'happened' : 'timeout';
       if (isBack(run, place)) return { kind: 'resume', branch };
       if (hasHappened) return onwards(branch, 'DONE', branch);

@@ -153,6 +153,34 @@ describe('a step that waits for something', () => {
     expect(await fixture.paths(id, person.email)).toEqual(HAPPENED);
   });
 
+  it('counts what happened since a run came to it, though no worker was there, and nothing before', async () => {
+    const id = await fixture.active(content(waitFor(order([{ property: 'total', op: 'gte', value: 50 }]))));
+    const [ada, bob] = [await fixture.person(), await fixture.person()];
+    const { clock } = fixture.messaging;
+    await report(bob.email, { properties: { total: 60 } });
+    clock.advance(HOUR);
+    for (const { email } of [ada, bob]) await fixture.enter(id, email);
+    clock.advance(HOUR);
+    await report(ada.email, { properties: { total: 60 } });
+    await report(bob.email, { properties: { total: 49 } });
+    await fixture.run();
+    expect(await fixture.paths(id, ada.email)).toEqual(HAPPENED);
+    expect(await detail(id)).toMatch(/^until/);
+    expect(await fixture.paths(id, bob.email)).toEqual(WAITING);
+
+    const delayed = await fixture.active({
+      nodes: JSON.stringify([trigger(), delay('first', 'P1D'), waitFor(order()), delay('thanks', 'P1D')]),
+      edges: ways('start > first', 'first > wait', 'wait > thanks: happened', 'wait > thanks: timeout'),
+    });
+    const [eve, dan] = [await inside(delayed), await inside(delayed)];
+    await report(dan.email);
+    clock.advance(DAY + HOUR);
+    await report(eve.email);
+    await fixture.run();
+    expect(await fixture.paths(delayed, eve.email)).toEqual(['ACTIVE: start, first, wait, thanks WAITING']);
+    expect(await fixture.paths(delayed, dan.email)).toEqual(['ACTIVE: start, first, wait WAITING']);
+  });
+
   it('looks once more at the end: what happened meanwhile counts, though no worker was there', async () => {
     const id = await fixture.active(content(waitFor(order())));
     const { email } = await inside(id);
