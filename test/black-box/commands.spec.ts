@@ -7,11 +7,9 @@ import { projectRoot } from '../../libs/platform/src/project-root.js';
 import { ApiClient } from '#testing/api-client';
 import { isOnCitus } from '#testing/database';
 import { eventually } from '#testing/eventually';
-import { type CliOutcome, runCli, runCliProgram } from '#testing/operator-cli';
+import { type CliOutcome, runCli } from '#testing/operator-cli';
 import { type RunningSystem, startSystem } from '#testing/system';
 
-/** In the full run each command is a process of its own, which costs a second of CPU each. */
-const runProgram = process.env['FULL'] === undefined ? runCli : runCliProgram;
 const PROJECT = ['--project', 'ACME/NEWS'];
 const LIVE = [...PROJECT, '--env', 'live'];
 const TEST = [...PROJECT, '--env', 'test'];
@@ -33,7 +31,7 @@ describe('every command of the operator', () => {
   function outcome(command: string, ...options: readonly string[]): Promise<CliOutcome> {
     ran.add(command);
     const environment = { ...system.variables, DATABASE_OWNER_URL: system.database.adminUrl };
-    return runProgram(environment, [command, ...options]);
+    return runCli(environment, [command, ...options]);
   }
 
   async function run<T = Json>(command: string, ...options: readonly string[]): Promise<T> {

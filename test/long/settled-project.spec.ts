@@ -15,13 +15,13 @@ import {
 import { ProjectLife } from './growing-project.fixture.js';
 import { LOGGED_PERSON, settle, type SettledProject } from './settled-project.fixture.js';
 
-const PEOPLE = Number(process.env['SETTLED_PEOPLE'] ?? 20_000);
+const PEOPLE = Number(process.env['SETTLED_PEOPLE'] ?? 10_000);
 const ENVIRONMENTS = Number(process.env['SETTLED_ENVIRONMENTS'] ?? 50);
 /** People of each of the environments beside. */
 const FEW = 100;
 const SIZE = 20;
 /** Who come, get mail and leave in one that has many. */
-const NEWCOMERS = 120;
+const NEWCOMERS = 60;
 /** So often that a prepared statement has a plan for any values. */
 const TIMES = 6;
 const HOUR_MS = 3_600_000;

@@ -4,11 +4,12 @@ import {
   type CampaignOnItsWay,
   CampaignRun,
   DEADLINE_MS,
+  inForm,
   type ShownDelivery,
 } from './campaign-run.fixture.js';
 import { ChaoticRelay, type HandedOver } from './chaotic-relay.fixture.js';
 
-const RECIPIENTS = Number(process.env['CHAOS_RECIPIENTS'] ?? 20_000);
+const RECIPIENTS = Number(process.env['CHAOS_RECIPIENTS'] ?? inForm(8_000, 20_000));
 const CONNECTIONS = 5;
 const LOST_REPLIES = 3;
 
