@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { ProjectScope } from '#kernel';
+import { newId, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { ManualClock } from '#testing/clocks';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
@@ -18,6 +18,24 @@ afterAll(async () => {
   await database.close();
   await test.drop();
 });
+
+/** A campaign that is being sent, with a deferred mail. */
+async function deferredCampaign({ environmentId }: ProjectScope): Promise<void> {
+  const id = newId();
+  await test.query(
+    `insert into messaging.campaigns (id, environment_id, campaign_key, name, subject, content_text, topic_ids, status, queued_at,
+       expanded_at, created_at, updated_at)
+     values ($1::uuid, $2, 'APIT-' || $1, 'News', 'News', 'Hello', array[$1::uuid], 'SENDING', now(), now(), now(), now())`,
+    [id, environmentId],
+  );
+  await test.query(
+    `insert into messaging.deliveries (id, source_id, environment_id, created_at, next_attempt_at, queued_on, kind, address,
+       address_key, message_id, state, last_error)
+     values ($1, $2, $3, now(), now() + interval '1 hour', (now() at time zone 'UTC')::date, 'CAMPAIGN', 'ada@example.com',
+       'ada@example.com', 'm', 'DEFERRED', '421 later')`,
+    [newId(), id, environmentId],
+  );
+}
 
 const deferred = (scope: ProjectScope, kind: string, relayKey: string | null = null) =>
   test.query(
@@ -41,6 +59,8 @@ it('the overview tells mail by the installation’s relay from that by relays of
   await deferred(plain.live, 'AUTOMATION');
   await deferred(plain.live, 'MESSAGE');
   await deferred(plain.test, 'MESSAGE');
+  await deferredCampaign(plain.live);
+  await deferredCampaign(live);
   // Its relay takes messages alone; one found no place there.
   await deferred(live, 'AUTOMATION');
   await deferred(live, 'MESSAGE');
@@ -49,7 +69,7 @@ it('the overview tells mail by the installation’s relay from that by relays of
     database,
     new ManualClock(new Date()),
   ).latest();
-  expect(open.deferred).toBe(6);
-  expect(installationRelay.deferred).toBe(3);
+  expect(open.deferred).toBe(8);
+  expect(installationRelay.deferred).toBe(5);
   expect(relays).toMatchObject([{ relayKey: 'OWN-1', deferred: 1 }]);
 });

@@ -4,7 +4,7 @@ import { environmentScopes } from '#access';
 import { ownStreams } from '#deliverability';
 import { Clock, type Environment, maskAddresses } from '#kernel';
 import { Database, named } from '#platform';
-import { isOpenOf } from './deliveries/campaign-front.query.js';
+import { PARTITION } from './deliveries/campaign-front.query.js';
 import { type DeliveryKind, streamOf } from './deliveries/delivery.js';
 import { providerOfKey } from './engagement/mail-hours.repository.js';
 
@@ -119,6 +119,22 @@ const singles = (source: string, kinds: RawBuilder<unknown>): RawBuilder<unknown
   (select ${sql.lit(source)} as source, ${COLUMNS} from messaging.deliveries d
     where d.single_ended_at is null and d.kind ${kinds} order by d.next_attempt_at, d.id limit ${sql.lit(MOST_OPEN)})`;
 
+/** A campaign under way, with the front of its open deliveries. */
+interface UnderWay {
+  readonly id: string;
+  readonly environmentId: number;
+  readonly day: string;
+  readonly frontAt: string;
+  readonly frontId: string;
+}
+
+/** Open mails of a campaign, from its front on (`isOpenOf`). Named by values, so that on a cluster one node is asked. */
+const mailsOf = ({ id, environmentId, day, frontAt, frontId }: UnderWay): RawBuilder<unknown> => sql`
+  (select ${id}::text as source, ${COLUMNS} from messaging.deliveries d
+    where d.source_id = ${id}::uuid and d.environment_id = ${environmentId} and d.kind = 'CAMPAIGN' and d.queued_on = ${day}::date
+      and d.finished_at is null and (d.next_attempt_at, d.id) >= (${frontAt}::timestamptz, ${frontId}::uuid)
+    order by d.next_attempt_at, d.id limit ${sql.lit(MOST_OPEN)})`;
+
 /** Ids and addresses in replies of mail servers make each of them another one. */
 const REPLY = sql`left(regexp_replace(d.last_error, '\\S+@\\S+|\\S*[0-9a-fA-F]{8,}\\S*|[0-9.:]{7,}', '…', 'g'), 160)`;
 
@@ -149,8 +165,12 @@ export class OverviewQuery {
     const back = (ms: number) => new Date(at.getTime() - ms);
     const hour = new Date(Math.floor(at.getTime() / HOUR_MS) * HOUR_MS - HOUR_MS);
     const [open, minutes, hours, own, relays, domains, stops, slow, late, failed, worker, places] =
-      await this.database.system(() =>
-        this.database.together(
+      await this.database.system(async () => {
+        const { rows: campaigns } = await sql<UnderWay>`${named('overview_campaigns')}
+          select c.id, c.environment_id, ${PARTITION}::text as day, c.front_at::text as front_at, c.front_id from messaging.campaigns c
+          where c.status in ('QUEUED_FOR_SENDING', 'SENDING') order by c.queued_at limit ${sql.lit(MOST_CAMPAIGNS)}
+        `.execute(this.database.tables());
+        return this.database.together(
           sql<OpenGroup>`${named('overview_open')}
             select d.source, d.environment_id, d.kind, d.relay_key, ${providerOfKey(sql`d.address_key`)} as provider,
               c.class, case when c.class = 'deferred' then ${REPLY} end as error, count(*) as mails,
@@ -158,14 +178,10 @@ export class OverviewQuery {
             from (
               ${singles('MESSAGE', sql`= 'MESSAGE'`)} union all ${singles('AUTOMATION', sql`= 'AUTOMATION'`)}
               union all ${singles('SINGLE', sql`in ('OPT_IN', 'TEST')`)}
-              union all
-              select c.id::text, d.* from (
-                select c.id, c.environment_id, c.queued_at, c.front_at, c.front_id from messaging.campaigns c
-                where c.status in ('QUEUED_FOR_SENDING', 'SENDING') order by c.queued_at limit ${sql.lit(MOST_CAMPAIGNS)}
-              ) c cross join lateral (
-                select ${COLUMNS} from messaging.deliveries d where ${isOpenOf}
-                order by d.next_attempt_at, d.id limit ${sql.lit(MOST_OPEN)}
-              ) d
+              ${sql.join(
+                campaigns.map((campaign) => sql`union all ${mailsOf(campaign)}`),
+                sql` `,
+              )}
             ) d cross join lateral (
               select case when d.state in ('CLAIMED', 'SENDING') then 'inFlight' when d.state = 'DEFERRED' then 'deferred'
                 when d.next_attempt_at <= ${at}::timestamptz then 'due' else 'later' end as class
@@ -225,8 +241,8 @@ export class OverviewQuery {
           sql<Place & { environmentId: number }>`${named('overview_places')}
             select t.tenant_key, p.project_key, e.environment, e.environment_id from ${environmentScopes} e
             join access.projects p on p.id = e.project_id join access.tenants t on t.id = e.tenant_id`,
-        ),
-      );
+        );
+      });
     const placeOf = new Map(places.map(({ environmentId, ...place }) => [environmentId, place]));
     const nowhere: Place = { tenantKey: '–', projectKey: '–', environment: 'LIVE' };
     const placed = (environmentId: number) => placeOf.get(environmentId) ?? nowhere;
