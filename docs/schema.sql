@@ -4833,6 +4833,7 @@ create table webhooks.deliveries (
   last_error text,
   created_at timestamp with time zone not null,
   finished_at timestamp with time zone,
+  event_type text,
   constraint deliveries_pkey PRIMARY KEY (id, environment_id),
   constraint deliveries_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'DELIVERED'::text, 'FAILED'::text]))),
   constraint deliveries_endpoint_id_environment_id_fkey FOREIGN KEY (endpoint_id, environment_id) REFERENCES webhooks.endpoints(id, environment_id) ON DELETE CASCADE,
@@ -4841,6 +4842,7 @@ create table webhooks.deliveries (
 CREATE INDEX deliveries_failed_of_endpoint ON webhooks.deliveries USING btree (endpoint_id, created_at DESC, id DESC) WHERE (state = 'FAILED'::text);
 CREATE INDEX deliveries_of_endpoint ON webhooks.deliveries USING btree (endpoint_id, created_at DESC, id DESC);
 CREATE INDEX deliveries_of_event ON webhooks.deliveries USING btree (event_id);
+CREATE INDEX deliveries_of_type ON webhooks.deliveries USING btree (endpoint_id, event_type, created_at DESC, id DESC);
 CREATE INDEX deliveries_open ON webhooks.deliveries USING btree (next_attempt_at) WHERE (finished_at IS NULL);
 CREATE INDEX deliveries_open_of_endpoint ON webhooks.deliveries USING btree (endpoint_id, next_attempt_at) WHERE (state = 'PENDING'::text);
 alter table webhooks.deliveries enable row level security;
@@ -4852,6 +4854,7 @@ grant insert, select, update on webhooks.deliveries to mailwright_app;
 grant delete, insert, select, update on webhooks.deliveries to mailwright_system;
 comment on table webhooks.deliveries is 'One event to one endpoint.';
 comment on column webhooks.deliveries.finished_at is 'Set with the last state.';
+comment on column webhooks.deliveries.event_type is 'Type of its event; null where a program of the version before wrote it, until the row is let go.';
 
 create table webhooks.endpoints (
   id uuid not null,

@@ -160,6 +160,8 @@ describe('webhook endpoints', () => {
     await client.delete(`/suppressions/${email}`, { headers: { 'x-confirm-unsuppress': 'true' } });
     const found = await settled(path, ['DELIVERED', 'DELIVERED']);
     expect(found.map(({ event }) => event).toSorted()).toEqual(['suppression.added', 'suppression.removed']);
+    const removals = await deliveriesOf(path, '&event=suppression.removed');
+    expect(removals).toEqual(found.filter(({ event }) => event === 'suppression.removed'));
     expect(receiver.events.map(({ data }) => data['email'])).toEqual([email, email]);
     expect(verify(secret)).toEqual(receiver.events.at(-1));
     expect((await client.patch(path, { events: ['email.*'] })).status).toBe(200);
@@ -218,7 +220,7 @@ describe('webhook endpoints', () => {
     });
     for (const [query, field] of [
       ['state=SENT', 'state'],
-      ['event=email.sent', 'event'],
+      ['event=email.seen', 'event'],
       ['from=yesterday', 'from'],
       ['to=2026', 'to'],
       ['type=email.sent', 'type'],
@@ -402,6 +404,8 @@ describe('webhook endpoints', () => {
       [`&from=${third!.createdAt}`, all.filter(({ createdAt }) => createdAt >= third!.createdAt)],
       [`&to=${third!.createdAt}`, all.filter(({ createdAt }) => createdAt < third!.createdAt)],
       [`&from=${since}&to=${since}`, []],
+      ['&event=suppression.added&state=FAILED', all.filter(({ state }) => state === 'FAILED')],
+      ['&event=suppression.removed', []],
     ] as const)
       expect([query, ids(await deliveriesOf(path, query))]).toEqual([query, ids(expected)]);
     expect((await client.post(`${path}/replay`, { since, state: 'ALL' })).at('replayed')).toBe(2);

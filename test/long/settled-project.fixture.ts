@@ -97,8 +97,8 @@ export async function settle(
     [endpointId, environmentId],
   );
   await query(
-    `insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, state, attempts, next_attempt_at, finished_at, created_at)
-     select platform.new_id(), $2, $1, id, case when sequence % 10 = 0 then 'FAILED' else 'DELIVERED' end, 1, occurred_at, occurred_at, occurred_at
+    `insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, event_type, state, attempts, next_attempt_at, finished_at, created_at)
+     select platform.new_id(), $2, $1, id, type, case when sequence % 10 = 0 then 'FAILED' else 'DELIVERED' end, 1, occurred_at, occurred_at, occurred_at
      from webhooks.events where environment_id = $2`,
     [endpointId, environmentId],
   );

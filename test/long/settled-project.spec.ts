@@ -160,6 +160,8 @@ function listsOf(settled: SettledProject): readonly List[] {
     { path: '/requests?requestId=none' },
     { path: '/webhook-endpoints', isCounted: true },
     { path: `/webhook-endpoints/${endpointId}/deliveries`, isCounted: true },
+    { path: `/webhook-endpoints/${endpointId}/deliveries?event=email.sent`, isCounted: true },
+    { path: `/webhook-endpoints/${endpointId}/deliveries?event=email.clicked` },
     { path: `/webhook-endpoints/${endpointId}/deliveries?state=DELIVERED`, isCounted: true },
     { path: `/webhook-endpoints/${endpointId}/deliveries?state=FAILED`, isCounted: true },
     { path: `/webhook-endpoints/${endpointId}/deliveries?state=PENDING` },

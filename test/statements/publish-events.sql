@@ -11,8 +11,8 @@
         select id, $3, type, subscriber_id, data, $4, coalesce(traceparent, platform.traceparent()) from told
         on conflict (id, environment_id) do nothing returning id, type
       ), delivery as (
-        insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, next_attempt_at, created_at)
-        select platform.new_id(), $5, p.id, e.id, $6, $7
+        insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, event_type, next_attempt_at, created_at)
+        select platform.new_id(), $5, p.id, e.id, e.type, $6, $7
         from event e join webhooks.endpoints p on p.environment_id = $8 and p.status = 'ENABLED'
       and (p.event_types = '{}' or p.event_types && array[e.type, split_part(e.type, '.', 1) || '.*'])
         returning id

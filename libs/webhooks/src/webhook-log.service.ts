@@ -52,6 +52,7 @@ export interface WebhookDelivery {
 
 /** `from` is inclusive, `to` exclusive; both are of the delivery's creation. */
 export interface DeliveryFilter {
+  readonly event?: PublishedEventType | undefined;
   readonly state?: DeliveryState | undefined;
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
@@ -134,7 +135,7 @@ export class WebhookLogService {
       const tables = this.database.tables<WebhookTables>();
       const delivery = await tables
         .selectFrom('webhooks.deliveries')
-        .select(['endpointId', 'eventId'])
+        .select(['endpointId', 'eventId', 'eventType'])
         .where('environmentId', '=', environmentId)
         .where('id', '=', deliveryId)
         .executeTakeFirst();
@@ -177,10 +178,10 @@ export class WebhookLogService {
       await this.#lockEnabled(scope, endpointId);
       const { rows } = await sql<{ replayed: number }>`
         /* replay_webhooks */ with replayed as (
-          insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, next_attempt_at, created_at)
-          select platform.new_id(), ${environmentId}, ${endpointId}, e.event_id, ${present}, ${present}
+          insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, event_type, next_attempt_at, created_at)
+          select platform.new_id(), ${environmentId}, ${endpointId}, e.event_id, e.event_type, ${present}, ${present}
           from (
-            select d.event_id from webhooks.deliveries d
+            select d.event_id, max(d.event_type) as event_type from webhooks.deliveries d
             where d.environment_id = ${environmentId} and d.endpoint_id = ${endpointId} and d.created_at >= ${since} and ${isOfState}
               and not exists (
                 select 1 from webhooks.deliveries o where o.environment_id = ${environmentId} and o.event_id = d.event_id
@@ -200,12 +201,13 @@ export class WebhookLogService {
 
   async #add(
     { environmentId }: ProjectScope,
-    { endpointId, eventId }: Pick<WebhookDelivery, 'endpointId' | 'eventId'>,
+    delivery: { readonly endpointId: string; readonly eventId: string; readonly eventType: string | null },
   ): Promise<string> {
     const id = newId();
+    const { endpointId, eventId, eventType } = delivery;
     await sql`
-      insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, next_attempt_at, created_at)
-      values (${id}, ${environmentId}, ${endpointId}, ${eventId}, ${present}, ${present})
+      insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, event_type, next_attempt_at, created_at)
+      values (${id}, ${environmentId}, ${endpointId}, ${eventId}, ${eventType}, ${present}, ${present})
     `.execute(this.database.tables());
     return id;
   }
@@ -296,10 +298,11 @@ const isAbout = ({ environmentId }: ProjectScope, { subscriberId, messageIds }: 
 function matching(
   { environmentId }: ProjectScope,
   endpointId: string,
-  { state, from, to }: DeliveryFilter,
+  { event, state, from, to }: DeliveryFilter,
 ): RawBuilder<unknown> {
   const conditions = [
     sql`d.environment_id = ${environmentId} and d.endpoint_id = ${endpointId}`,
+    ...(event === undefined ? [] : [sql`d.event_type = ${event}`]),
     // As literals: each state has an index of its own.
     ...(state === undefined ? [] : [sql`d.state = ${sql.lit(state)}`]),
     ...(from === undefined ? [] : [sql`d.created_at >= ${from}`]),
@@ -309,9 +312,11 @@ function matching(
 }
 
 /** Columns of deliveries `d` as answers show them. */
-const deliveryColumns = (environmentId: number) => sql`d.id, d.endpoint_id, d.event_id, (
+const deliveryColumns = (
+  environmentId: number,
+) => sql`d.id, d.endpoint_id, d.event_id, coalesce(d.event_type, (
     select e.type from webhooks.events e where e.environment_id = ${environmentId} and e.id = d.event_id
-  ) as event, d.state, d.attempts, d.last_status, d.last_error,
+  )) as event, d.state, d.attempts, d.last_status, d.last_error,
   case when d.finished_at is null then d.next_attempt_at end as next_attempt_at, d.created_at, coalesce(d.finished_at, (
     select max(a.at) from webhooks.attempts a where a.environment_id = ${environmentId} and a.delivery_id = d.id
   ), d.created_at) as updated_at`;

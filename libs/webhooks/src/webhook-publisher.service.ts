@@ -118,8 +118,8 @@ export class WebhookPublisherService extends Publisher implements OnModuleInit, 
         select id, ${scope.environmentId}, type, subscriber_id, data, ${now}, coalesce(traceparent, platform.traceparent()) from told
         on conflict (id, environment_id) do nothing returning id, type
       ), delivery as (
-        insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, next_attempt_at, created_at)
-        select platform.new_id(), ${scope.environmentId}, p.id, e.id, ${now}, ${now}
+        insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, event_type, next_attempt_at, created_at)
+        select platform.new_id(), ${scope.environmentId}, p.id, e.id, e.type, ${now}, ${now}
         from event e join webhooks.endpoints p on ${listens}
         returning id
       )

@@ -41,6 +41,7 @@ interface DeliveriesTable {
   readonly environmentId: number;
   readonly endpointId: string;
   readonly eventId: string;
+  readonly eventType: string | null;
   readonly state: Generated<'PENDING' | 'DELIVERED' | 'FAILED'>;
   readonly attempts: Generated<number>;
   readonly nextAttemptAt: Date;

@@ -141,7 +141,13 @@ describe('webhooks', () => {
     const { id } = await listen();
     for (const host of ['[::7f00:1]', '168.63.129.16', 'inside.example', 'nowhere.example']) {
       const url = `https://${host}/hook`;
-      const refusal = { errors: { url: expect.stringContaining('must lead to a public address') } };
+      const refusal = {
+        errors: {
+          url: expect.stringMatching(
+            /^must lead to a public address;.* the operator can allow: OUTGOING_PRIVATE_ADDRESSES$/,
+          ),
+        },
+      };
       const made = guarded.create(scope, { url, description: null, events: ['*'] });
       await expect(made).rejects.toMatchObject({ members: refusal });
       await expect(guarded.change(scope, id, { url })).rejects.toMatchObject({ members: refusal });

@@ -27562,6 +27562,44 @@ export interface operations {
         size?: number;
         /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
         after?: string;
+        /** @description Deliveries of events of this type. */
+        event?:
+          | 'subscriber.created'
+          | 'subscriber.updated'
+          | 'subscriber.deleted'
+          | 'consent.granted'
+          | 'consent.pending'
+          | 'consent.confirmed'
+          | 'consent.revoked'
+          | 'suppression.added'
+          | 'suppression.removed'
+          | 'campaign.scheduled'
+          | 'campaign.queued'
+          | 'campaign.sent'
+          | 'campaign.failed'
+          | 'campaign.decided'
+          | 'campaign.undecided'
+          | 'email.sent'
+          | 'email.delivered'
+          | 'email.failed'
+          | 'email.bounced'
+          | 'email.complained'
+          | 'email.opened'
+          | 'email.clicked'
+          | 'email.unsubscribed'
+          | 'message.sent'
+          | 'message.delivered'
+          | 'message.bounced'
+          | 'message.complained'
+          | 'message.opened'
+          | 'message.clicked'
+          | 'message.failed'
+          | 'message.suppressed'
+          | 'domain.verified'
+          | 'domain.failed'
+          | 'import.completed'
+          | 'credits.depleted'
+          | 'automation.completed';
         state?: 'PENDING' | 'DELIVERED' | 'FAILED';
         /** @description Created then or later. */
         from?: string;

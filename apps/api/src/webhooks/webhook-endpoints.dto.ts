@@ -97,6 +97,7 @@ export const deliveryView = z
 
 export const deliveryPage = pageOf(deliveryView, 'WebhookDeliveryPage');
 export const deliveryListQuery = pageQuery({
+  event: z.enum(PUBLISHED_EVENT_TYPES).optional().meta({ description: 'Deliveries of events of this type.' }),
   state: z.enum(DELIVERY_STATES).optional(),
   from: moment.optional().meta({ description: 'Created then or later.' }),
   to: moment.optional().meta({ description: 'Created before.' }),
