@@ -13,4 +13,4 @@ export function programFlags(program: LongRunningProgram): readonly string[] {
 }
 
 /** Otherwise glibc gives each thread its own heap and never returns it. */
-export const PROGRAM_VARIABLES = { MALLOC_ARENA_MAX: '2' } as const;
+export const PROGRAM_VARIABLES = { MALLOC_ARENA_MAX: '1' } as const;
