@@ -21,10 +21,9 @@ interface UsingVersion {
   readonly key: string;
   readonly name: string;
   readonly nodes: string;
+  readonly versionId: number;
   /** By the place of the node. */
   readonly templateIds: readonly (string | null)[];
-  /** When the first of those who are inside entered; null: nobody is. */
-  readonly enteredAt: Date | null;
 }
 
 /** Active automations, and paused ones with people inside, as users: see `USES`. */
@@ -115,25 +114,26 @@ export class AutomationUsageQuery implements UserSource, OnModuleInit {
   /** Contents of templates that those inside of the version may yet get, and those who enter it now. */
   async #contentsOfTemplates(
     scope: ProjectScope,
-    { nodes, templateIds, enteredAt }: UsingVersion,
+    { nodes, templateIds, versionId }: UsingVersion,
   ): Promise<readonly { readonly contentJson: string | null }[]> {
-    const at = enteredAt ?? this.clock.now();
+    if (templateIds.every((id) => id === null)) return [];
+    const { rows } = await sql<{ firstAt: Date | null }>`
+      select min(entered_at) as "firstAt" from messaging.automation_runs
+      where environment_id = ${scope.environmentId} and version_id = ${versionId} and wake_at is not null
+    `.execute(this.database.tables());
+    const at = rows[0]?.firstAt ?? this.clock.now();
     const moments = nodesOf(nodes).flatMap((node, place) => {
       const templateId = templateIds[place] ?? null;
       if (templateId === null) return [];
       return [{ templateId, version: namedIn(node).mail?.templateVersion ?? null, at }];
     });
-    if (moments.length === 0) return [];
     const found = await this.templates.withCustomFieldsSince(scope, moments);
     return found.flatMap(({ translations, ...own }) => [own, ...Object.values(translations)]);
   }
 
   async #versions(scope: ProjectScope): Promise<readonly UsingVersion[]> {
     const { rows } = await sql<UsingVersion>`
-      select a.automation_key as key, a.name, v.nodes, v.mail_template_ids as "templateIds", (
-        select min(r.entered_at) from messaging.automation_runs r
-        where r.environment_id = ${scope.environmentId} and r.version_id = v.id and r.wake_at is not null
-      ) as "enteredAt"
+      select a.automation_key as key, a.name, v.nodes, v.id as "versionId", v.mail_template_ids as "templateIds"
       ${using(scope)} where ${isUsing} order by a.created_at, v.id
     `.execute(this.database.tables());
     return rows;
