@@ -161,6 +161,8 @@ describe('the page that shows a campaign or a template', () => {
     expect(page.text).toContain('Order id');
     expect((await look('?part=mail', link)).text).toContain('€1.00 for name');
     expect((await look('?locale=de', link)).text).toContain('Bestellung id');
+    const other = await look('?locale=x%0Ay&part=mail', link);
+    expect([other.status, other.headers.get('content-language')]).toEqual([200, 'en']);
 
     const changed = { contentJson: text('{{ data.order.note }}') };
     expect((await client.patch(path, changed)).status).toBe(200);

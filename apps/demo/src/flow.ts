@@ -33,6 +33,7 @@ export interface Facts {
   firstCampaign: string;
   secondCampaign: string;
   automation: string;
+  endpoint: string;
 }
 
 /** One run of the demo: its two subscribers, with new addresses each time, and the facts noted so far. */

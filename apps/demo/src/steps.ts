@@ -22,6 +22,7 @@ const ISSUES = { firstCampaign: 'First issue', secondCampaign: 'Second issue' } 
 const TITLE = ISSUES.firstCampaign;
 const UNFINISHED = ['QUEUED_FOR_SENDING', 'SENDING'];
 const ARTICLE = 'https://example.com/news';
+const HOOK = 'https://example.com/hooks';
 /** Longer than the two seconds for scanners, by clocks of which one shows whole seconds only. */
 const READ_MS = 3_000;
 const SHOWN = [
@@ -321,6 +322,27 @@ export const flow: readonly Step[] = [
     check: (answer) => {
       expectAnswer(answer, 200, { status: 'PAUSED', totalEntered: 1 });
       return 'later orders begin nothing';
+    },
+  },
+  // A program that is told.
+  {
+    name: 'A program is to be told by a webhook',
+    request: () => (mailwright) =>
+      mailwright.webhookEndpoints.create({ url: HOOK, events: ['campaign.*', 'automation.*'] }),
+    shows: ['id', 'url', 'events', 'status'],
+    check: (answer, story) => {
+      expectAnswer(answer, 201, { url: HOOK });
+      story.note('endpoint', textAt(answer, 'id'));
+      textAt(answer, 'secret');
+      return 'its posts are signed with the secret, which is shown this once';
+    },
+  },
+  {
+    name: 'It is told no more',
+    request: (story) => (mailwright) => mailwright.webhookEndpoints.delete(story.fact('endpoint')),
+    check: (answer) => {
+      expectAnswer(answer, 204);
+      return 'the endpoint is deleted';
     },
   },
 ];

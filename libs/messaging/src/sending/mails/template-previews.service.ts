@@ -93,16 +93,17 @@ export class TemplatePreviewsService {
   }
 
   /**
-   * The draft of the template of this id in one of its languages, null being its own, for a sample reader and with sample data;
-   * null when it is gone.
+   * The draft of the template of this id in one of its languages, else its own, for a sample reader and with sample data; null when
+   * it is gone.
    */
-  async sample(scope: ProjectScope, id: string, locale: string | null): Promise<ContentPreview | null> {
+  async sample(scope: ProjectScope, id: string, wanted: string | null): Promise<ContentPreview | null> {
     const template = await this.templates.withId(scope, id);
     if (template === null) return null;
     const reviewed = await this.#reviewed(scope, template, null);
     const origin = await this.#origin(scope);
     const recipient = await this.#reader(scope, null);
     const data = sampleData(reviewed.content.variables, reviewed.found);
+    const locale = Object.keys(reviewed.content.translations).find((one) => one === wanted) ?? null;
     const reader = { origin, recipient, locale };
     const { faults, html, ...mail } = await this.#shown(scope, template, { ...reviewed, data }, reader);
     const own = origin.project.defaultLocale;
