@@ -22,7 +22,7 @@ import {
   type ProjectScope,
   type RepeatableRequest,
 } from '#kernel';
-import { before, type Config, CONFIG, Database, named } from '#platform';
+import { before, type Config, CONFIG, Database, named, SQL_STATE, sqlStateOf } from '#platform';
 import type { Wording } from '#wording';
 import { FromAddressesService, type MailOrigin } from '../campaigns/from-addresses.service.js';
 import { ContentProcessesService, footerOf } from '../content/processes/content-processes.service.js';
@@ -155,11 +155,16 @@ export class MessageAcceptanceService {
       request?.isTakenOver === true
         ? await this.#acceptedBefore(scope, request)
         : new Map<number, MessageView>();
-    if (known.size === 0) return this.#accept(scope, asked, mode, request);
     const isOpen = (_: unknown, place: number) => !known.has(place);
-    const others = await this.#accept(scope, asked.filter(isOpen), mode, request);
-    const rest = others.values();
-    return asked.map((_, place) => known.get(place) ?? rest.next().value!);
+    try {
+      const others = await this.#accept(scope, asked.filter(isOpen), mode, request);
+      const rest = others.values();
+      return asked.map((_, place) => known.get(place) ?? rest.next().value!);
+    } catch (error) {
+      if (request === null || request.isTakenOver || !isOfRequest(error)) throw error;
+      // The run before this one died with its commit on the way, which came behind the look.
+      return this.#acceptOnce(scope, asked, mode, { ...request, isTakenOver: true });
+    }
   }
 
   async #acceptedBefore(
@@ -170,7 +175,7 @@ export class MessageAcceptanceService {
     const rows = await this.database.statement(
       scope,
       sql<MessageView & { readonly requestPlace: number }>`${named('messages_of_request')}
-        select ${MESSAGE_COLUMNS}, m.request_place from messaging.messages m
+        select ${MESSAGE_COLUMNS}, m.request_place as "requestPlace" from messaging.messages m
         where m.environment_id = ${scope.environmentId} and m.request_key = ${digest}`,
     );
     return new Map(rows.map(({ requestPlace, ...row }) => [requestPlace, messageViewOf(row, now)]));
@@ -538,6 +543,10 @@ class OutdatedTemplates extends Error {
 }
 
 type Faults = Readonly<Record<string, string>>;
+
+/** Another run of the same request has accepted the message. */
+const isOfRequest = (error: unknown): boolean =>
+  sqlStateOf(error) === SQL_STATE.uniqueViolation && String(error).includes('messages_of_request');
 
 /** Faults of content that is a template's: those of its fields are of the template. */
 function faultsOfTemplate(faults: Faults): Faults {

@@ -104,6 +104,20 @@ describe('live messages', () => {
     expect(await send()).toMatchObject({ status: 'QUEUED' });
   });
 
+  it('are accepted once, also where the run before committed after it was looked for', async () => {
+    const acceptance = messaging.get(MessageAcceptanceService);
+    const request = { digest: Buffer.alloc(32, 7), isTakenOver: false };
+    const [one, two] = drafts(1, 1);
+    const first = await acceptance.send(scope, one!, request);
+    const again = await acceptance.sendBatch(scope, [one!, two!], 'ALL', request);
+    expect(again.map((each) => 'id' in each && each.id)).toEqual([first.id, expect.any(String)]);
+    const [row] = await messaging.test.query<{ count: number }>(
+      'select count(*)::int as count from messaging.messages where environment_id = $1',
+      [scope.environmentId],
+    );
+    expect(row?.count).toBe(2);
+  });
+
   it('are told what a provider says of them: delivered, bounced, complained about', async () => {
     const feedback = messaging.get(DeliveryFeedbackService);
     const { id, to } = await sent();
