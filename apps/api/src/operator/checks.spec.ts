@@ -30,7 +30,7 @@ it('a check may take longer than the statements of other requests', async () => 
     database,
     new ManualClock(new Date()),
     new CountersService(database),
-    // Of other checks.
+    // Other checks have these.
     undefined as never,
     undefined as never,
   );

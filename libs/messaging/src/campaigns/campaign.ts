@@ -95,7 +95,7 @@ export interface KeptTemplate {
   readonly version: number;
 }
 
-/** What a campaign and its variants keep from now on: null where they have no template, or keep one already. */
+/** Contents that a campaign and its variants keep from now on: null where they have no template, or keep one already. */
 export interface KeptTemplates {
   readonly own: KeptTemplate | null;
   /** In their order; the rest keeps none. */

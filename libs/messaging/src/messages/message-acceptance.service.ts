@@ -155,15 +155,28 @@ export class MessageAcceptanceService {
       request?.isTakenOver === true
         ? await this.#acceptedBefore(scope, request)
         : new Map<number, MessageView>();
+    return this.#acceptOthers(scope, asked, mode, request, known);
+  }
+
+  /** Accepts what is not known to be accepted. */
+  async #acceptOthers(
+    scope: ProjectScope,
+    asked: readonly (AskedMessage | MessageRefusal)[],
+    mode: BatchMode,
+    request: RepeatableRequest | null,
+    known: ReadonlyMap<number, MessageView>,
+  ): Promise<readonly (MessageView | MessageRefusal)[]> {
     const isOpen = (_: unknown, place: number) => !known.has(place);
     try {
       const others = await this.#accept(scope, asked.filter(isOpen), mode, request);
       const rest = others.values();
       return asked.map((_, place) => known.get(place) ?? rest.next().value!);
     } catch (error) {
-      if (request === null || request.isTakenOver || !isOfRequest(error)) throw error;
+      if (request === null || !isOfRequest(error)) throw error;
       // The run before this one died with its commit on the way, which came behind the look.
-      return this.#acceptOnce(scope, asked, mode, { ...request, isTakenOver: true });
+      const found = await this.#acceptedBefore(scope, request);
+      if (found.size <= known.size) throw error;
+      return this.#acceptOthers(scope, asked, mode, request, found);
     }
   }
 
