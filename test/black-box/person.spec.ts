@@ -49,9 +49,8 @@ const INTERNAL = new Set(
   `environmentId subscriberId topicId segmentId campaignId sourceId versionId automationNumber emailKey
    addressKey toKey firstNameKey lastNameKey subscriberStatus subscriberCreatedAt leaseToken leaseUntil
    leaseEpoch queuedOn nextAttemptAt dueSince singleEndedAt wakeAt isWaiting isCalling hasHappened linkSet sequence
-   links sealedContent toDigest copyDigests usagePeriod attachmentsKey attachedBytes requestKey requestPlace templateContentId`.split(
-    /\s+/,
-  ),
+   links sealedContent toDigest copyDigests usagePeriod attachmentsKey attachedBytes requestKey requestPlace templateContentId
+   traceparent`.split(/\s+/),
 );
 
 /** Columns whose values are exported under another name. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { API_SCOPES } from '#kernel';
 import { collectProcessMetrics, HttpMetrics, JobMetrics, MailMetrics } from '#platform';
@@ -15,6 +16,7 @@ import {
   INLINE_TAGS,
 } from '../../libs/messaging/src/content/document/inert-elements.js';
 import { MJML_TAGS } from '../../libs/messaging/src/content/document/mjml-sanitizer.js';
+import { OtlpTracer } from '../../libs/platform/src/otlp-tracer.js';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 import { run } from '../../apps/cli/src/program.js';
 
@@ -34,6 +36,14 @@ describe('the reference tables are complete and hold nothing else', () => {
     for (const Metrics of [FeedbackMetrics, HttpMetrics, JobMetrics, MailMetrics]) new Metrics(registry);
     const replica = { answered: { replica: 0, primary: 0 }, check: () => Promise.resolve() };
     collectProcessMetrics(registry, { pool: new pg.Pool(), replica });
+    const tracing = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+      OTEL_EXPORTER_OTLP_HEADERS: undefined,
+      OTEL_SERVICE_NAME: undefined,
+      OTEL_TRACES_SAMPLER: 'always_off',
+      OTEL_TRACES_SAMPLER_ARG: 1,
+    } as const;
+    new OtlpTracer(tracing, { name: 'spec', registry, logger: pino({ enabled: false }) });
     const ours = registry.getMetricsAsArray().filter(({ name }) => name.startsWith('mailwright_'));
     expect(firstColumn('docs/operations.md', /^mailwright_/)).toEqual(ours.map(({ name }) => name).sort());
   });
