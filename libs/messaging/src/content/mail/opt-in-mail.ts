@@ -118,7 +118,7 @@ function htmlPart(input: OptInMailInput, subject: string): string {
 <table ${TABLE} dir="${wording.direction}" width="100%"><tr><td class="mw-page" align="center" style="padding:24px 16px;background-color:${LIGHT.paper}">
 <table ${TABLE} style="width:100%;max-width:480px">
 <tr><td class="mw-text" align="center" dir="auto" style="padding:0 0 16px;${FONT};font-size:16px;line-height:1.5;font-weight:600;color:${LIGHT.ink}">${masthead(input)}</td></tr>
-<tr><td class="mw-card mw-text" style="padding:32px 24px;border:1px solid ${LIGHT.edge};border-radius:16px;background-color:${LIGHT.card};${FONT};font-size:16px;line-height:1.5;color:${LIGHT.ink};text-align:${start}">
+<tr><td class="mw-card mw-text" style="padding:32px 24px;border:1px solid ${LIGHT.edge};border-radius:16px;background-color:${LIGHT.card};${FONT};font-size:16px;line-height:1.5;color:${LIGHT.ink};text-align:${start};overflow-wrap:anywhere">
 <h1 style="margin:0 0 12px;font-size:24px;line-height:1.25">${escapeHtml(wording.text('optIn.heading'))}</h1>
 <p style="margin:0 0 16px">${escapeHtml(asked)}</p>
 <table ${TABLE} class="mw-edge" width="100%" style="margin:0 0 24px;border-top:1px solid ${LIGHT.edge}">${topics.join('')}</table>
