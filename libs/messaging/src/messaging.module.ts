@@ -31,6 +31,7 @@ import { MessageEventsQuery } from './messages/message-events.query.js';
 import { MessagesQuery } from './messages/messages.query.js';
 import { MessageAttachmentsService } from './messages/message-attachments.service.js';
 import { MessageAcceptanceService } from './messages/message-acceptance.service.js';
+import { MessageChecksService } from './messages/message-checks.service.js';
 import { MessagesService } from './messages/messages.service.js';
 import { ReportsModule } from './reports/reports.module.js';
 import { SendingStopsService } from './campaigns/sending-stops.service.js';
@@ -81,6 +82,7 @@ const SERVICES = [
   MessageTemplatesService,
   MessagesQuery,
   MessageAcceptanceService,
+  MessageChecksService,
   MessagesService,
   PreSendAnalysisService,
   PreviewLinksService,

@@ -1,38 +1,27 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { LRUCache } from 'lru-cache';
 import {
   AddressDigestsService,
-  CustomFieldsQuery,
-  grantFault,
-  type NamedTopic,
   NotSubscribedError,
   RecipientsQuery,
   SuppressedError,
   SuppressionsService,
-  TopicsQuery,
 } from '#audience';
 import { type EmailPlan, EmailQuotaService, isEmailShortage } from '#billing';
 import {
   Clock,
   DomainValidationError,
   InvalidStateError,
-  newId,
-  NotFoundError,
   type ProjectScope,
   type RepeatableRequest,
 } from '#kernel';
 import { before, type Config, CONFIG, Database, named, SQL_STATE, sqlStateOf } from '#platform';
-import type { Wording } from '#wording';
-import { FromAddressesService, type MailOrigin } from '../campaigns/from-addresses.service.js';
-import { ContentProcessesService, footerOf } from '../content/processes/content-processes.service.js';
-import { contentIdErrors, readAttachments } from './attachment.js';
 import { forgetAttachments, MessageAttachmentsService } from './message-attachments.service.js';
-import { filledHeaders } from './message-headers.js';
+import { behind, MessageChecksService, type Outcome } from './message-checks.service.js';
 import { MESSAGE_COLUMNS, messageViewOf } from './messages.query.js';
 import { MediaService } from '../media/media.service.js';
 import { MessageSealsService } from './message-seals.service.js';
-import { isOutdated, languageOf, MessageTemplatesService } from './message-templates.service.js';
+import { isOutdated, MessageTemplatesService } from './message-templates.service.js';
 import {
   type AskedMessage,
   type CheckedMessage,
@@ -40,22 +29,16 @@ import {
   writingMessages,
 } from './message-writing.query.js';
 import { wakeSenders } from '../deliveries/delivery-queue.query.js';
-import type { MessageReview } from '../content/merge/merge-review.js';
 import {
   type BatchMode,
   type MessageRefusal,
   type MessageView,
-  missingData,
   type NewMessage,
   refusalOfAll,
-  timeFaults,
-  trackFaults,
   TooManyMessagesError,
 } from './message.js';
 
 const DAY_MS = 86_400_000;
-
-type Outcome = CheckedMessage | MessageRefusal;
 
 /** The facts that decide whether messages are accepted. */
 interface Terms {
@@ -80,32 +63,13 @@ interface Reserved {
   readonly reserving: readonly RawBuilder<unknown>[];
 }
 
-interface MessageSender {
-  readonly origin: MailOrigin;
-  readonly wording: Wording;
-  /** Live mail from its domain must wait until that is verified. */
-  readonly isBarred: boolean;
-}
-
-/** Findings about the messages of a batch, most of which have much in common. */
-interface Known {
-  readonly reviews: Map<string, MessageReview>;
-  readonly senders: Map<string, MessageSender>;
-  readonly topics: Map<string, NamedTopic | null>;
-}
-
 /** Accepts messages: one mail to one person each, whom their purpose, not their consent, lets it be sent to. */
 @Injectable()
 export class MessageAcceptanceService {
-  readonly #senders = new LRUCache<string, MessageSender>({ max: 1_000, ttl: 1_000 });
-
   constructor(
     private readonly database: Database,
-    private readonly fromAddresses: FromAddressesService,
-    private readonly fields: CustomFieldsQuery,
-    private readonly processes: ContentProcessesService,
+    private readonly checks: MessageChecksService,
     private readonly suppressions: SuppressionsService,
-    private readonly topics: TopicsQuery,
     private readonly recipients: RecipientsQuery,
     private readonly digests: AddressDigestsService,
     private readonly quota: EmailQuotaService,
@@ -201,7 +165,7 @@ export class MessageAcceptanceService {
     request: RepeatableRequest | null,
   ): Promise<readonly (MessageView | MessageRefusal)[]> {
     const now = this.clock.now();
-    const checked = await this.#checked(scope, asked, now);
+    const checked = await this.checks.check(scope, asked, now);
     refuseIfWhole(mode, checked);
     if (acceptable(checked).length === 0) return checked as readonly MessageRefusal[];
     const how = { mode, request, now };
@@ -265,126 +229,6 @@ export class MessageAcceptanceService {
     );
     const last = Math.max(...accepted.map(({ message }) => (message.scheduledAt ?? now).getTime()));
     await this.media.noteShown(scope, [...texts], new Date(Math.max(last, now.getTime())));
-  }
-
-  /** Messages whose content, headers, sender and times are as they must be, with their headers filled in; the others' faults. */
-  async #checked(
-    scope: ProjectScope,
-    asked: readonly (AskedMessage | MessageRefusal)[],
-    now: Date,
-  ): Promise<readonly Outcome[]> {
-    const known: Known = { reviews: new Map(), senders: new Map(), topics: new Map() };
-    const outcomes: Outcome[] = [];
-    // One after the other: distinct contents would wait for the same process, and most of a batch have one in common.
-    for (const each of asked)
-      outcomes.push(each instanceof Error ? each : await this.#check(scope, each, known, now));
-    return outcomes;
-  }
-
-  async #check(
-    scope: ProjectScope,
-    { message: given, path, place }: AskedMessage,
-    { reviews, senders, topics }: Known,
-    now: Date,
-  ): Promise<Outcome> {
-    const { message, template, optional, faults: templateFaults } = await this.templates.fill(scope, given);
-    const hasContent = given.template === undefined || template !== null;
-    const { subject, previewText, contentJson, text, data, fromName, fromEmail, locale, topicKey } = message;
-    const senderKey = JSON.stringify([scope.environmentId, fromName, fromEmail, locale]);
-    const sender = senders.get(senderKey) ?? (await this.#sender(scope, senderKey, message));
-    senders.set(senderKey, sender);
-    const reviewKey = JSON.stringify([subject, previewText, contentJson, text, topicKey !== null, senderKey]);
-    const review = !hasContent
-      ? NOTHING_TO_REVIEW
-      : (reviews.get(reviewKey) ?? (await this.#review(scope, message, sender)));
-    if (hasContent) reviews.set(reviewKey, review);
-    const topic =
-      topicKey === null ? null : (topics.get(topicKey) ?? (await this.topics.withKey(scope, topicKey)));
-    if (topicKey !== null) topics.set(topicKey, topic);
-    const topicFault = topicKey === null ? null : grantFault(topic ?? undefined);
-    const filled = filledHeaders(message.headers, data);
-    const missing = missingData([...review.requiredData, ...filled.requiredData], data, optional);
-    const { attachments = [] } = message;
-    const files = await readAttachments(attachments, (id) => this.#image(scope, id));
-    const isReadable = Object.keys(review.faults).length === 0;
-    const fieldFaults = template === null ? (found: Faults) => found : faultsOfTemplate;
-    const faults: Record<string, string> = {
-      ...(isReadable &&
-        hasContent &&
-        fieldFaults(contentIdErrors(attachments, review.contentIds, review.field))),
-      ...('errors' in files && files.errors),
-      ...fieldFaults(review.faults),
-      ...filled.faults,
-      ...Object.fromEntries(missing.map((name) => [`data.${name}`, 'is missing: the content shows it'])),
-      ...timeFaults(message, now),
-      ...(hasContent && trackFaults(message)),
-      ...(topicFault !== null && { topicKey: topicFault }),
-      ...(sender.isBarred && {
-        from: `is at ${sender.origin.sender.domain}, which is not a verified sending domain of the project`,
-      }),
-    };
-    Object.assign(faults, templateFaults);
-    if ('errors' in files || Object.keys(faults).length > 0)
-      return new DomainValidationError(behind(path, faults));
-    return {
-      id: newId(),
-      message: { ...message, headers: filled.headers },
-      path,
-      place,
-      origin: sender.origin,
-      template,
-      topic,
-      recipients: [message.to, ...message.cc, ...message.bcc],
-      attachments: files.attachments,
-    };
-  }
-
-  async #image(scope: ProjectScope, id: string) {
-    try {
-      return await this.media.read(scope, id);
-    } catch (error) {
-      if (error instanceof NotFoundError) return null;
-      throw error;
-    }
-  }
-
-  async #review(
-    scope: ProjectScope,
-    { subject, previewText = null, contentJson, text, topicKey, translation }: NewMessage,
-    { origin, wording }: MessageSender,
-  ): Promise<MessageReview> {
-    const hasTopic = topicKey !== null;
-    const showsFields = /\bcustom\b/.test(`${subject} ${previewText} ${text} ${contentJson}`);
-    return this.processes.reviewMessage(scope, {
-      content: {
-        subject,
-        previewText,
-        contentJson,
-        contentText: text,
-        language: languageOf(translation, wording.locale, origin.project.defaultLocale),
-        showsFiles: true,
-      },
-      footer: { ...footerOf(origin.project, wording), isEmpty: !hasTopic, hasNoView: true },
-      hasTopic,
-      customKeys: showsFields ? (await this.fields.definitions(scope)).map(({ key }) => key) : [],
-    });
-  }
-
-  /** The sender as it was found within the last second: what is sent is composed of what it is then. */
-  async #sender(
-    scope: ProjectScope,
-    key: string,
-    { fromName, fromEmail, locale }: NewMessage,
-  ): Promise<MessageSender> {
-    const known = this.#senders.get(key);
-    if (known !== undefined) return known;
-    const origin = await this.fromAddresses.of(scope, { fromName, fromEmail });
-    if (origin === null) throw new NotFoundError();
-    const wording = await this.fromAddresses.wording(scope, locale);
-    const isBarred = await this.fromAddresses.isBarred(scope, origin.sender.domain);
-    const sender = { origin, wording, isBarred };
-    if (!isBarred) this.#senders.set(key, sender);
-    return sender;
   }
 
   /** Refuses those with a suppressed recipient, those about a topic that their recipient is not subscribed to, and those to an address that has got its messages of a day, earlier ones of these included. */
@@ -555,35 +399,15 @@ class OutdatedTemplates extends Error {
   }
 }
 
-type Faults = Readonly<Record<string, string>>;
-
 /** Another run of the same request has accepted the message. */
 const isOfRequest = (error: unknown): boolean =>
   sqlStateOf(error) === SQL_STATE.uniqueViolation && String(error).includes('messages_of_request');
-
-/** Faults of content that is a template's: those of its fields are of the template. */
-function faultsOfTemplate(faults: Faults): Faults {
-  const isOfFile = ([path]: readonly [string, string]) => path.startsWith('attachments');
-  const own = Object.entries(faults).filter(isOfFile);
-  const others = Object.entries(faults).filter((fault) => !isOfFile(fault));
-  return {
-    ...Object.fromEntries(own),
-    ...(others.length > 0 && {
-      templateKey: `has content that this message cannot have: ${others.map((fault) => fault.join(' ')).join('; ')}`,
-    }),
-  };
-}
-
-const NOTHING_TO_REVIEW: MessageReview = { field: 'text', faults: {}, requiredData: [], contentIds: [] };
 
 /** The path of a recipient among `[to, ...cc, ...bcc]`. */
 function pathOf({ cc }: NewMessage, place: number): string {
   if (place === 0) return 'to';
   return place <= cc.length ? `cc[${place - 1}]` : `bcc[${place - 1 - cc.length}]`;
 }
-
-const behind = (path: string, errors: Readonly<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(errors).map(([field, message]) => [`${path}${field}`, message]));
 
 const acceptable = (outcomes: readonly Outcome[]): CheckedMessage[] =>
   outcomes.filter((outcome): outcome is CheckedMessage => !(outcome instanceof Error));

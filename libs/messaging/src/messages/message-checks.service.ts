@@ -1,0 +1,187 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { CustomFieldsQuery, grantFault, type NamedTopic, TopicsQuery } from '#audience';
+import { DomainValidationError, newId, NotFoundError, type ProjectScope } from '#kernel';
+import type { Wording } from '#wording';
+import { FromAddressesService, type MailOrigin } from '../campaigns/from-addresses.service.js';
+import type { MessageReview } from '../content/merge/merge-review.js';
+import { ContentProcessesService, footerOf } from '../content/processes/content-processes.service.js';
+import { MediaService } from '../media/media.service.js';
+import { contentIdErrors, readAttachments } from './attachment.js';
+import { type MessageRefusal, missingData, type NewMessage, timeFaults, trackFaults } from './message.js';
+import { filledHeaders } from './message-headers.js';
+import { languageOf, MessageTemplatesService } from './message-templates.service.js';
+import type { AskedMessage, CheckedMessage } from './message-writing.query.js';
+
+/** What becomes of a message that a request asks for. */
+export type Outcome = CheckedMessage | MessageRefusal;
+
+interface MessageSender {
+  readonly origin: MailOrigin;
+  readonly wording: Wording;
+  /** Live mail from its domain must wait until that is verified. */
+  readonly isBarred: boolean;
+}
+
+/** Findings about the messages of a batch, most of which have much in common. */
+interface Known {
+  readonly reviews: Map<string, MessageReview>;
+  readonly senders: Map<string, MessageSender>;
+  readonly topics: Map<string, NamedTopic | null>;
+}
+
+/** Checks messages by themselves: their content, headers, attachments, sender, topic and times. */
+@Injectable()
+export class MessageChecksService {
+  readonly #senders = new LRUCache<string, MessageSender>({ max: 1_000, ttl: 1_000 });
+
+  constructor(
+    private readonly fromAddresses: FromAddressesService,
+    private readonly fields: CustomFieldsQuery,
+    private readonly processes: ContentProcessesService,
+    private readonly topics: TopicsQuery,
+    private readonly templates: MessageTemplatesService,
+    private readonly media: MediaService,
+  ) {}
+
+  /** Messages whose content, headers, sender and times are as they must be, with their headers filled in; the others' faults. */
+  async check(
+    scope: ProjectScope,
+    asked: readonly (AskedMessage | MessageRefusal)[],
+    now: Date,
+  ): Promise<readonly Outcome[]> {
+    const known: Known = { reviews: new Map(), senders: new Map(), topics: new Map() };
+    const outcomes: Outcome[] = [];
+    // One after the other: distinct contents would wait for the same process, and most of a batch have one in common.
+    for (const each of asked)
+      outcomes.push(each instanceof Error ? each : await this.#check(scope, each, known, now));
+    return outcomes;
+  }
+
+  async #check(
+    scope: ProjectScope,
+    { message: given, path, place }: AskedMessage,
+    { reviews, senders, topics }: Known,
+    now: Date,
+  ): Promise<Outcome> {
+    const { message, template, optional, faults: templateFaults } = await this.templates.fill(scope, given);
+    const hasContent = given.template === undefined || template !== null;
+    const { subject, previewText, contentJson, text, data, fromName, fromEmail, locale, topicKey } = message;
+    const senderKey = JSON.stringify([scope.environmentId, fromName, fromEmail, locale]);
+    const sender = senders.get(senderKey) ?? (await this.#sender(scope, senderKey, message));
+    senders.set(senderKey, sender);
+    const reviewKey = JSON.stringify([subject, previewText, contentJson, text, topicKey !== null, senderKey]);
+    const review = !hasContent
+      ? NOTHING_TO_REVIEW
+      : (reviews.get(reviewKey) ?? (await this.#review(scope, message, sender)));
+    if (hasContent) reviews.set(reviewKey, review);
+    const topic =
+      topicKey === null ? null : (topics.get(topicKey) ?? (await this.topics.withKey(scope, topicKey)));
+    if (topicKey !== null) topics.set(topicKey, topic);
+    const topicFault = topicKey === null ? null : grantFault(topic ?? undefined);
+    const filled = filledHeaders(message.headers, data);
+    const missing = missingData([...review.requiredData, ...filled.requiredData], data, optional);
+    const { attachments = [] } = message;
+    const files = await readAttachments(attachments, (id) => this.#image(scope, id));
+    const isReadable = Object.keys(review.faults).length === 0;
+    const fieldFaults = template === null ? (found: Faults) => found : faultsOfTemplate;
+    const faults: Record<string, string> = {
+      ...(isReadable &&
+        hasContent &&
+        fieldFaults(contentIdErrors(attachments, review.contentIds, review.field))),
+      ...('errors' in files && files.errors),
+      ...fieldFaults(review.faults),
+      ...filled.faults,
+      ...Object.fromEntries(missing.map((name) => [`data.${name}`, 'is missing: the content shows it'])),
+      ...timeFaults(message, now),
+      ...(hasContent && trackFaults(message)),
+      ...(topicFault !== null && { topicKey: topicFault }),
+      ...(sender.isBarred && {
+        from: `is at ${sender.origin.sender.domain}, which is not a verified sending domain of the project`,
+      }),
+    };
+    Object.assign(faults, templateFaults);
+    if ('errors' in files || Object.keys(faults).length > 0)
+      return new DomainValidationError(behind(path, faults));
+    return {
+      id: newId(),
+      message: { ...message, headers: filled.headers },
+      path,
+      place,
+      origin: sender.origin,
+      template,
+      topic,
+      recipients: [message.to, ...message.cc, ...message.bcc],
+      attachments: files.attachments,
+    };
+  }
+
+  async #image(scope: ProjectScope, id: string) {
+    try {
+      return await this.media.read(scope, id);
+    } catch (error) {
+      if (error instanceof NotFoundError) return null;
+      throw error;
+    }
+  }
+
+  async #review(
+    scope: ProjectScope,
+    { subject, previewText = null, contentJson, text, topicKey, translation }: NewMessage,
+    { origin, wording }: MessageSender,
+  ): Promise<MessageReview> {
+    const hasTopic = topicKey !== null;
+    const showsFields = /\bcustom\b/.test(`${subject} ${previewText} ${text} ${contentJson}`);
+    return this.processes.reviewMessage(scope, {
+      content: {
+        subject,
+        previewText,
+        contentJson,
+        contentText: text,
+        language: languageOf(translation, wording.locale, origin.project.defaultLocale),
+        showsFiles: true,
+      },
+      footer: { ...footerOf(origin.project, wording), isEmpty: !hasTopic, hasNoView: true },
+      hasTopic,
+      customKeys: showsFields ? (await this.fields.definitions(scope)).map(({ key }) => key) : [],
+    });
+  }
+
+  /** The sender as it was found within the last second: what is sent is composed of what it is then. */
+  async #sender(
+    scope: ProjectScope,
+    key: string,
+    { fromName, fromEmail, locale }: NewMessage,
+  ): Promise<MessageSender> {
+    const known = this.#senders.get(key);
+    if (known !== undefined) return known;
+    const origin = await this.fromAddresses.of(scope, { fromName, fromEmail });
+    if (origin === null) throw new NotFoundError();
+    const wording = await this.fromAddresses.wording(scope, locale);
+    const isBarred = await this.fromAddresses.isBarred(scope, origin.sender.domain);
+    const sender = { origin, wording, isBarred };
+    if (!isBarred) this.#senders.set(key, sender);
+    return sender;
+  }
+}
+
+type Faults = Readonly<Record<string, string>>;
+
+/** Faults of content that is a template's: those of its fields are of the template. */
+function faultsOfTemplate(faults: Faults): Faults {
+  const isOfFile = ([path]: readonly [string, string]) => path.startsWith('attachments');
+  const own = Object.entries(faults).filter(isOfFile);
+  const others = Object.entries(faults).filter((fault) => !isOfFile(fault));
+  return {
+    ...Object.fromEntries(own),
+    ...(others.length > 0 && {
+      templateKey: `has content that this message cannot have: ${others.map((fault) => fault.join(' ')).join('; ')}`,
+    }),
+  };
+}
+
+const NOTHING_TO_REVIEW: MessageReview = { field: 'text', faults: {}, requiredData: [], contentIds: [] };
+
+/** The errors of a message with the path of that message before each field. */
+export const behind = (path: string, errors: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(errors).map(([field, message]) => [`${path}${field}`, message]));
