@@ -234,6 +234,23 @@ describe('messages', () => {
       422,
       { subject: 'has {{ nobody.knows }}, which messages do not have' },
     ]);
+    expect(
+      await faults({
+        subject: '{{ nobody.knows }}',
+        html: '<p>{{ data.name }} {{ event.total }}</p>',
+        headers: { 'X-Order': 'No. {{ data.order }}' },
+        data: {},
+      }),
+    ).toEqual([
+      422,
+      {
+        subject: 'has {{ nobody.knows }}, which messages do not have',
+        html: 'has {{ event.total }}, which messages do not have',
+        'data.name': 'is missing: the content shows it',
+        'data.order': 'is missing: the content shows it',
+        'data.code': 'is missing: the content shows it',
+      },
+    ]);
     expect(await faults({ subject: 'a\r\nBcc: eve@example.com' })).toEqual([
       400,
       { subject: 'must not contain control characters' },

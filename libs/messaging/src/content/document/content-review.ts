@@ -16,7 +16,6 @@ import { ContentCompileError, lossesIn, MergeTemplateError } from '../content.er
 import { contentField, type Faults, parseContentDocument } from './content-document.js';
 import {
   type KnownInMessage,
-  mapTexts,
   type MessageReview,
   messageTagFaults,
   requiredDataIn,
@@ -213,15 +212,17 @@ export async function reviewMessage(
     contentIds: [],
   });
   const inParts = messageTagFaults({ subject: content.subject, text: content.contentText ?? '' }, known);
-  if (Object.keys(inParts).length > 0) return refused(inParts);
-  const compiled = await compiledOrFaults(content, footer);
-  if ('faults' in compiled) return refused(compiled.faults);
+  const { text: inText, ...others } = inParts;
+  const sound = soundParts(content, inText === undefined ? others : { ...others, contentText: inText });
+  const compiled = await compiledOrFaults(sound, footer);
+  if ('faults' in compiled) return refused({ ...inParts, ...compiled.faults });
   const { field, subject, html, text, removed, isEmpty } = compiled;
-  if (isEmpty) return refused({ [field]: 'is empty' });
+  if (isEmpty) return refused(inText === undefined ? { ...inParts, [field]: 'is empty' } : inParts);
   // Nobody would read of it later, as they do in the findings of a campaign.
   const losses = lossesIn(removed);
-  if (losses !== null) return refused({ [field]: losses });
+  if (losses !== null) return refused({ ...inParts, [field]: losses });
   const faults = {
+    ...inParts,
     ...(known.hasTopic && leavingFault(field, await readableText(html))),
     ...messageTagFaults({ [field]: html }, known),
   };
@@ -254,7 +255,10 @@ function partFaults(mail: DocumentMail, customKeys: readonly string[]): Faults {
 }
 
 /** The HTML shows subject and preview too: a fault of theirs is reported for them alone. */
-function soundParts(mail: DocumentMail, inParts: Faults): DocumentMail {
+function soundParts<Mail extends Pick<DocumentMail, 'subject' | 'previewText' | 'contentText'>>(
+  mail: Mail,
+  inParts: Faults,
+): Mail {
   return {
     ...mail,
     subject: 'subject' in inParts ? '' : mail.subject,
@@ -263,17 +267,6 @@ function soundParts(mail: DocumentMail, inParts: Faults): DocumentMail {
   };
 }
 
-/** Faults of the merge tags in a webhook's body, by the path of the text. */
-export function bodyFaults(body: unknown, customKeys: readonly string[]): Faults {
-  const faults: Record<string, string> = {};
-  mapTexts(body, (text, path) => {
-    Object.assign(faults, tagFaults(`body${path}`, text, customKeys));
-    return text;
-  });
-  return faults;
-}
-
-/** For content of automations. */
 function tagFaults(part: string, source: string, customKeys: readonly string[]): Faults {
   const fault = tagFault(source, { customKeys, hasEvent: true });
   return fault === null ? {} : { [part]: fault };

@@ -169,8 +169,8 @@ export function reviewPlainMessage(
     if (!(error instanceof MergeTemplateError)) throw error;
   }
   const faults = messageTagFaults(parts, known);
-  const requiredData = Object.keys(faults).length > 0 ? [] : requiredDataIn(sources);
-  return { field: 'text', faults, requiredData, contentIds: [] };
+  const sound = Object.entries(parts).flatMap(([part, source]) => (part in faults ? [] : [source]));
+  return { field: 'text', faults, requiredData: requiredDataIn(sound), contentIds: [] };
 }
 
 const DATA_PATH = /(?<![\w.])data((?:\s*\.\s*[A-Za-z_][\w-]*)+)/g;
@@ -243,4 +243,15 @@ export function mapTexts(body: unknown, map: (text: string, path: string) => str
   return Object.fromEntries(
     Object.entries(body).map(([name, value]) => [name, mapTexts(value, map, `${path}.${name}`)]),
   );
+}
+
+/** Faults of the merge tags in the body of an automation's webhook, by the path of the text. */
+export function bodyFaults(body: unknown, customKeys: readonly string[]): Record<string, string> {
+  const faults: Record<string, string> = {};
+  mapTexts(body, (text, path) => {
+    const fault = tagFault(text, { customKeys, hasEvent: true });
+    if (fault !== null) faults[`body${path}`] = fault;
+    return text;
+  });
+  return faults;
 }
