@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import sharp from 'sharp';
 import type { ApiAnswer, ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { expectProblem } from '#testing/problems';
@@ -46,6 +47,15 @@ describe('campaigns with variants', () => {
     expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 201 });
     return answer.at('campaignKey');
   };
+
+  const testIsSent = (key: string) =>
+    eventually('the test is sent', async () => {
+      const answer = await client.get(`/campaigns/${key}/deliveries?size=100`);
+      const all =
+        answer.at<{ status: string; variant: number | null; nextAttemptAt: string | null }[]>('data');
+      const isSent = all.every(({ status, variant }) => (status === 'SENT') === (variant !== null));
+      return all.length === READERS && isSent ? all : null;
+    });
 
   it.each<[string, object, readonly string[]]>([
     ['one variant', { variants: [{ name: 'A' }] }, ['variants']],
@@ -156,15 +166,7 @@ describe('campaigns with variants', () => {
       },
     );
     expect((await client.post(`/campaigns/${key}/send`)).status).toBe(200);
-    const deliveries = async () =>
-      (await client.get(`/campaigns/${key}/deliveries?size=100`)).at<
-        { status: string; variant: number | null; nextAttemptAt: string | null }[]
-      >('data');
-    const tested = await eventually('the test is sent', async () => {
-      const all = await deliveries();
-      const isSent = all.every(({ status, variant }) => (status === 'SENT') === (variant !== null));
-      return all.length === READERS && isSent ? all : null;
-    });
+    const tested = await testIsSent(key);
     const waiting = tested.filter(({ variant }) => variant === null);
     expect(waiting.every(({ nextAttemptAt }) => nextAttemptAt === null)).toBe(true);
     expect((await client.get(`/campaigns/${key}`)).at('testPhase')).toBe('TESTING');
@@ -210,5 +212,57 @@ describe('campaigns with variants', () => {
       rest: null,
       countedAt: null,
     });
+  });
+
+  it('show what each of them alone has, and keep the images and fields that it shows', async () => {
+    await client.post('/custom-fields', { key: 'plan', displayName: 'Plan', type: 'TEXT' });
+    await client.patch('/subscribers/reader-1@example.com', { customFields: { plan: 'Gold' } });
+    const picture = sharp({ create: { width: 30, height: 20, channels: 3, background: '#c33' } }).png();
+    const image = await client.post('/media', await picture.toBuffer(), {
+      headers: { 'content-type': 'image/png' },
+    });
+    const key = await created({
+      variants: [
+        { name: 'Words', subject: 'In words', contentText: 'Plan {{ custom.plan | default: "Free" }}' },
+        {
+          name: 'Picture',
+          subject: 'In a picture',
+          contentJson: JSON.stringify({ blocks: [{ type: 'image', src: image.at('url'), alt: 'A pier' }] }),
+        },
+      ],
+    });
+    const usedBy = [{ kind: 'campaign', key, name: 'News' }];
+    expectProblem(await client.delete(`/media/${image.at('id')}`), 409, 'in-use', { usedBy, usedByCount: 1 });
+    expect((await client.post(`/campaigns/${key}/send`)).status).toBe(200);
+    const mailsOf = async (subject: string) => {
+      const { data } = (await client.get('/test-inbox/messages?kind=CAMPAIGN&size=100')).body as {
+        data: { id: string; subject: string }[];
+      };
+      const mails = data.filter((mail) => mail.subject === subject);
+      return Promise.all(
+        mails.map(async ({ id }) => (await client.get(`/test-inbox/messages/${id}`)).body),
+      ) as Promise<{ to: string; html: string; text: string; links: { view: string } }[]>;
+    };
+    await testIsSent(key);
+    expectProblem(await client.delete('/custom-fields/plan'), 409, 'in-use', { usedBy, usedByCount: 1 });
+    expect((await client.post(`/campaigns/${key}/choose-variant`, { variant: 1 })).status).toBe(200);
+    await eventually(
+      'all are sent',
+      async () => (await client.get(`/campaigns/${key}`)).at('status') === 'SENT',
+    );
+    const [words, pictures] = [await mailsOf('In words'), await mailsOf('In a picture')];
+    expect(words.length + pictures.length).toBe(READERS);
+    for (const { to, text, links } of words) {
+      const plan = `Plan ${to === 'reader-1@example.com' ? 'Gold' : 'Free'}`;
+      expect(text).toContain(plan);
+      expect(await (await fetch(links.view)).text()).toContain(plan);
+    }
+    for (const { html, links } of pictures) {
+      expect(html).toContain(image.at('url'));
+      const view = await (await fetch(links.view)).text();
+      expect([view.includes(image.at('url')), view.includes('Plan ')]).toEqual([true, false]);
+    }
+    expectProblem(await client.delete(`/media/${image.at('id')}`), 409, 'in-use', { usedBy, usedByCount: 1 });
+    expect((await client.delete('/custom-fields/plan')).status).toBe(204);
   });
 });
