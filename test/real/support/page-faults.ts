@@ -1,8 +1,13 @@
 import axe from 'axe-core';
 import type { Browser } from '#testing/browser';
 
-const WIDTHS = [375, 1_280] as const;
-const SCHEMES = ['light', 'dark'] as const;
+/** Of a page in English; in another language, whose colours and widths are the same, the first and the last. */
+const LOOKS = [
+  { width: 375, scheme: 'light' },
+  { width: 375, scheme: 'dark' },
+  { width: 1_280, scheme: 'light' },
+  { width: 1_280, scheme: 'dark' },
+] as const;
 /** Landmarks of a mail are those of the program that shows it. */
 const MAIL_RULES = { region: { enabled: false }, 'landmark-one-main': { enabled: false } };
 
@@ -26,20 +31,19 @@ export async function pageFaults(
 ): Promise<readonly string[]> {
   const faults: string[] = [];
   const direction = locale === 'ar' ? 'rtl' : 'ltr';
-  for (const width of WIDTHS) {
-    for (const scheme of SCHEMES) {
-      await browser.look({ width, scheme });
-      const found = await browser.run<Found>(inspection(isMail));
-      faults.push(
-        ...[
-          ...found.violations,
-          ...found.small.map((element) => `${element} is too small to be tapped`),
-          ...(found.width > width ? [`it is ${found.width} px wide`] : []),
-          ...(found.locale === locale ? [] : [`its language is ${found.locale}`]),
-          ...(found.direction === direction ? [] : [`it runs ${found.direction}`]),
-        ].map((fault) => `${width} px, ${scheme}: ${fault}`),
-      );
-    }
+  await browser.run(`${axe.source}; true`);
+  for (const look of LOOKS.filter((_, index) => locale === 'en' || index % 3 === 0)) {
+    await browser.look(look);
+    const found = await browser.run<Found>(inspection(isMail));
+    faults.push(
+      ...[
+        ...found.violations,
+        ...found.small.map((element) => `${element} is too small to be tapped`),
+        ...(found.width > look.width ? [`it is ${found.width} px wide`] : []),
+        ...(found.locale === locale ? [] : [`its language is ${found.locale}`]),
+        ...(found.direction === direction ? [] : [`it runs ${found.direction}`]),
+      ].map((fault) => `${look.width} px, ${look.scheme}: ${fault}`),
+    );
   }
   return faults;
 }
@@ -47,8 +51,7 @@ export async function pageFaults(
 /** What stands in a line of text is as high as the line (WCAG 2.2 §2.5.8), so that axe alone looks at it. */
 function inspection(isMail: boolean): string {
   const rules = { 'target-size': { enabled: true }, ...(isMail ? MAIL_RULES : {}) };
-  return `${axe.source};
-    axe.run(document, ${JSON.stringify({ rules, resultTypes: ['violations'] })}).then(({ violations }) => ({
+  return `axe.run(document, ${JSON.stringify({ rules, resultTypes: ['violations'] })}).then(({ violations }) => ({
       locale: document.documentElement.lang,
       direction: getComputedStyle(document.documentElement).direction,
       width: document.scrollingElement.scrollWidth,
