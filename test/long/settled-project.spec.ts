@@ -17,6 +17,8 @@ import { LOGGED_PERSON, settle, type SettledProject } from './settled-project.fi
 
 const PEOPLE = Number(process.env['SETTLED_PEOPLE'] ?? 10_000);
 const ENVIRONMENTS = Number(process.env['SETTLED_ENVIRONMENTS'] ?? 50);
+/** The short form leaves out what is empty, and two of the same size. */
+const IS_WHOLE = process.env['SETTLED'] === 'whole';
 /** People of each of the environments beside. */
 const FEW = 100;
 const SIZE = 20;
@@ -354,7 +356,7 @@ describe('lists of a project whose statistics are settled', () => {
       const from = new Date();
       // Half empty, as where people left: before statistics the planner goes by the size of an index.
       await database.query('alter index audience.subscribers_newest set (fillfactor = 40)');
-      await readAll(await member(0), 'empty');
+      if (IS_WHOLE) await readAll(await member(0), 'empty');
       first = await member(PEOPLE);
       await renewPlans();
       await readAll(first, 'filled');
@@ -384,7 +386,7 @@ describe('lists of a project whose statistics are settled', () => {
     HOUR_MS,
   );
 
-  it(
+  (IS_WHOLE ? it : it.skip)(
     'read as few beside another one of its size',
     async () => {
       const second = await member(PEOPLE);
