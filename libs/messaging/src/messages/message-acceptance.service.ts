@@ -149,13 +149,16 @@ export class MessageAcceptanceService {
     { digest }: RepeatableRequest,
   ): Promise<ReadonlyMap<number, MessageView>> {
     const now = this.clock.now();
-    const rows = await this.database.statement(
-      scope,
-      sql<MessageView & { readonly requestPlace: number }>`${named('messages_of_request')}
-        select ${MESSAGE_COLUMNS}, m.request_place as "requestPlace" from messaging.messages m
-        where m.environment_id = ${scope.environmentId} and m.request_key = ${digest}`,
-    );
-    return new Map(rows.map(({ requestPlace, ...row }) => [requestPlace, messageViewOf(row, now)]));
+    return this.database.transaction(scope, async () => {
+      const { rows } = await sql<
+        MessageView & { readonly requestPlace: number }
+      >`${named('messages_of_request')}
+        select ${MESSAGE_COLUMNS}, m.request_place from messaging.messages m
+        where m.environment_id = ${scope.environmentId} and m.request_key = ${digest}`.execute(
+        this.database.tables(),
+      );
+      return new Map(rows.map(({ requestPlace, ...row }) => [requestPlace, messageViewOf(row, now)]));
+    });
   }
 
   async #accept(
