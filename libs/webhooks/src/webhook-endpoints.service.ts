@@ -48,6 +48,8 @@ export interface EndpointView extends Pick<
   readonly previousSecretUntil: Date | null;
 }
 
+type ShownEndpoint = Pick<Endpoint, Exclude<keyof EndpointView, 'events'> | 'eventTypes'>;
+
 /** An endpoint with a new secret, which is shown this once. */
 export type EndpointWithSecret = EndpointView & { readonly secret: string };
 
@@ -119,7 +121,7 @@ export class WebhookEndpointsService implements SealedSecrets {
     const all = sql`webhooks.endpoints p where p.environment_id = ${scope.environmentId}`;
     return this.database.read(scope, { isList: true }, async () => {
       const tables = this.database.tables();
-      const { rows } = await sql<Endpoint & { readonly place: Place }>`
+      const { rows } = await sql<ShownEndpoint & { readonly place: Place }>`
         select p.id, p.url, p.description, p.event_types, p.status, p.disabled_reason, p.previous_secret_until,
           p.created_at, p.updated_at, ${NEWEST_FIRST.place} as place
         from ${all} and ${NEWEST_FIRST.isBehind(request)} order by ${NEWEST_FIRST.by} ${limitOf(request)}
@@ -127,7 +129,7 @@ export class WebhookEndpointsService implements SealedSecrets {
       const counted = await sql<{ total: number }>`
         select ${totalOf(request, sql`(select count(*) from ${all})`)} as total
       `.execute(tables);
-      const page = pageOfRows<Endpoint>(rows, request, counted.rows[0]!.total);
+      const page = pageOfRows<ShownEndpoint>(rows, request, counted.rows[0]!.total);
       return { ...page, items: page.items.map((endpoint) => this.#view(endpoint)) };
     });
   }
@@ -261,7 +263,7 @@ export class WebhookEndpointsService implements SealedSecrets {
     return endpoint;
   }
 
-  #view(endpoint: Endpoint): EndpointView {
+  #view(endpoint: ShownEndpoint): EndpointView {
     const { id, url, description, eventTypes, status, disabledReason, createdAt, updatedAt } = endpoint;
     const { previousSecretUntil: until } = endpoint;
     return {

@@ -21,11 +21,14 @@ const NOT_NULL: Readonly<Record<string, string>> = {
   'libs/audience/src/recipients.query.ts zone': 'where it is not null',
   'libs/audience/src/waits.service.ts rules': 'where it is not null',
   'libs/audience/src/segments/segment-uses.query.ts rules': 'where they name a key',
+  'libs/messaging/src/automations/runs/run.repository.ts dueAt': 'where it is over',
   'libs/messaging/src/automations/runs/run.repository.ts subscriberId':
     'an erased person has no run that is due',
   'libs/messaging/src/automations/runs/webhook-caller.job.ts leasedUntil': 'set by the claim',
   'libs/messaging/src/automations/runs/webhook-caller.job.ts subscriberId':
     'an erased person has no run that is due',
+  'libs/messaging/src/messages/message-acceptance.service.ts requestPlace':
+    'a message with the key of a request has its place in it',
   'libs/messaging/src/reports/writing/report-facts.query.ts queuedAt': 'where it is not null',
   'libs/messaging/src/reports/writing/report-facts.query.ts subject': 'nothing is sent without one',
   'libs/messaging/src/retention.job.ts queuedAt': 'where its day is within a month',

@@ -17,6 +17,11 @@ export interface UsableContent {
   readonly content: ResolvedContent;
 }
 
+/** Null for a template that is not published, and for a version that it does not have. */
+type FoundContent = Omit<UsableContent, 'content' | 'contentId' | 'version'> & {
+  readonly [Key in 'contentId' | 'version']: UsableContent[Key] | null;
+};
+
 /** A moment of a template, or of one of its versions. */
 export interface TemplateMoment {
   readonly templateId: string;
@@ -61,16 +66,16 @@ export class TemplateContentsQuery {
             order by c.created_at desc, c.id desc limit 1)`;
     const [found] = await this.database.statement(
       scope,
-      sql<
-        Omit<UsableContent, 'content'>
-      >`${named(`template_by_${column === 'alias' ? 'alias' : 'key'}${version === null ? '' : '_of_version'}`)}
+      sql<FoundContent>`${named(`template_by_${column === 'alias' ? 'alias' : 'key'}${version === null ? '' : '_of_version'}`)}
         select ${contentId} as "contentId", t.id as "templateId", t.template_key as "templateKey", t.kind,
           ${version === null ? sql`t.published_version` : sql`${version}::int`} as version
         from messaging.templates t where t.environment_id = ${environmentId} and ${name} = ${keyOrAlias}`,
     );
-    if (found?.contentId == null) return null;
-    const content = await this.withId(scope, found.contentId);
-    return content && { ...found, content };
+    if (found === undefined) return null;
+    const { contentId: id, version: inUse, ...template } = found;
+    const content = id === null ? null : await this.withId(scope, id);
+    if (id === null || inUse === null || content === null) return null;
+    return { ...template, contentId: id, version: inUse, content };
   }
 
   /**

@@ -259,7 +259,7 @@ export class TemplateRepository {
         union
         select u.template_id from users join messaging.template_uses u on u.environment_id = ${environmentId} and u.used_id = users.id
       )
-      select t.id, t.template_key, t.name, t.kind, true as is_published, t.published_version as version, v.content
+      select t.id, t.template_key, t.name, t.kind, true as is_published, v.version, v.content
       from messaging.templates t join messaging.template_versions v
         on v.environment_id = ${environmentId} and v.template_id = t.id and v.version = t.published_version
       where t.environment_id = ${environmentId} and t.id in (select id from users) order by t.created_at, t.id

@@ -278,7 +278,7 @@ export async function removeOldest(
 ): Promise<number> {
   await lockChain(database, environmentId);
   const tables = database.tables();
-  const { rows } = await sql<ChainEnd & { readonly isOld: boolean }>`
+  const { rows } = await sql<Pick<ChainEnd, 'sequence' | 'hash'> & { readonly isOld: boolean }>`
     select l.sequence, l.hash, l.occurred_at < least(${before}::timestamptz, now() - interval '13 months') as is_old
     from platform.audit_log l where l.environment_id = ${environmentId} order by l.sequence limit ${most}`.execute(
     tables,
