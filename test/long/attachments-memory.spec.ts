@@ -71,7 +71,7 @@ describe('messages with files of 10 MB', () => {
 
   itOnLinux('take three times the memory of their files at most, and keep nobody waiting', async () => {
     // Programs that have had something to do.
-    for (let times = 0; times < 200; times += 1) await send(requestWith(content.slice(0, 200_000)));
+    for (let times = 0; times < 100; times += 1) await send(requestWith(content.slice(0, 200_000)));
     await arrived();
     const atRest = await longestWait(wait(2_000));
     const figures: { readonly api: number; readonly worker: number; readonly waited: number }[] = [];

@@ -5,7 +5,7 @@ import type { SmtpSink } from '#testing/sink-rules';
 import { startSmtpSink } from '#testing/smtp-sink';
 import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
 
-const MESSAGES = 1_000;
+const MESSAGES = Number(process.env['MESSAGES_CANCEL_MESSAGES'] ?? 400);
 const CLIENTS = 20;
 /** Requests between a message and its end, a moment each: some come before a sender has it, some behind. */
 const MOST_MOMENTS = 8;

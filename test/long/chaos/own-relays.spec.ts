@@ -9,7 +9,7 @@ import {
 } from './campaign-run.fixture.js';
 import { ChaoticRelay, type HandedOver } from './chaotic-relay.fixture.js';
 
-const RECIPIENTS = Number(process.env['CHAOS_RECIPIENTS'] ?? inForm(8_000, 20_000));
+const RECIPIENTS = Number(process.env['CHAOS_RECIPIENTS'] ?? inForm(5_000, 20_000));
 const CONNECTIONS = 5;
 const LOST_REPLIES = 3;
 
