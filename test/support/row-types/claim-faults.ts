@@ -30,8 +30,6 @@ const NOT_NULL: Readonly<Record<string, string>> = {
   'libs/messaging/src/messages/message-acceptance.service.ts requestPlace':
     'a message with the key of a request has its place in it',
   'libs/messaging/src/reports/writing/report-facts.query.ts queuedAt': 'where it is not null',
-  'libs/messaging/src/reports/writing/report-facts.query.ts subject': 'nothing is sent without one',
-  'libs/messaging/src/retention.job.ts queuedAt': 'where its day is within a month',
   'libs/messaging/src/sending/engine/delivery-claims.query.ts leaseToken': 'set by the claim',
   'libs/webhooks/src/event-log.query.ts sequence': 'where it is not null',
   'libs/webhooks/src/webhook-delivery.repository.ts sequence': 'where it is not null',
