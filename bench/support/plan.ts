@@ -271,6 +271,16 @@ export const BENCHMARKS: readonly PlannedBenchmark[] = [
     figures: [{ label: 'ms', line: spreadAfter(''), goal: atMost(5_000, ' ms') }],
   },
   {
+    name: 'previews',
+    title: 'Previews of a campaign that an author changes, over HTTP',
+    sizes: {},
+    repeats: null,
+    figures: [
+      { label: 'ms, changed', line: spreadAfter('changed: '), goal: atMost(100, ' ms') },
+      { label: 'ms, the first', line: /first: (\d+) ms/ },
+    ],
+  },
+  {
     name: 'automations',
     title: 'People who wait in an automation, and who wake together',
     sizes: {
