@@ -36,7 +36,7 @@ describe('the first import of an installation', () => {
     await postgres.watch(database, false);
     expect(answer.status).toBe(202);
     const widest: number[] = [];
-    for await (const statement of postgres.statements()) {
+    for await (const statement of postgres.statements(new Date(0))) {
       if (statement.text.includes('import_new_subscribers')) widest.push(statement.widest);
     }
     expect(widest).toHaveLength(PEOPLE / PIECE);

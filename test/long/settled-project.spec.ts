@@ -272,8 +272,8 @@ describe('lists of a project whose statistics are settled', () => {
   /** Statements that touched more than they may, the worst of each text. */
   async function excessive(from: Date, program = /^mailwright-/): Promise<string[]> {
     const found = new Map<string, { readonly by: number; readonly said: string }>();
-    for await (const statement of postgres.statements()) {
-      if (statement.at <= from || !program.test(statement.program)) continue;
+    for await (const statement of postgres.statements(from)) {
+      if (!program.test(statement.program)) continue;
       // One that ended in the millisecond in which a step began belongs to the step before: a request takes longer to come here.
       const step = steps.findLast((each) => each.from < statement.at);
       if (step === undefined) continue;

@@ -94,12 +94,15 @@ export class WatchedPostgres {
     await database.query('select pg_reload_conf()');
   }
 
-  /** What was noted so far, a statement after the other: there may be very many. */
-  async *statements(): AsyncGenerator<WatchedStatement> {
+  /** What was noted of those that ended after a moment, a statement after the other: there may be very many. */
+  async *statements(from: Date): AsyncGenerator<WatchedStatement> {
+    const begin = `{"timestamp":"${from.toISOString().replace('T', ' ').replace('Z', '')}`;
     const logs = join(this.directory, 'postgres', 'log');
     for (const file of (await readdir(logs)).filter((each) => each.endsWith('.json')).sort()) {
       for await (const line of createInterface({ input: createReadStream(join(logs, file)) })) {
-        const statement = line.includes(' ms  plan:') ? statementOf(line) : null;
+        // A log of gigabytes is read once for each step: what ended before costs a comparison.
+        if (line.slice(0, begin.length) <= begin || !line.includes(' ms  plan:')) continue;
+        const statement = statementOf(line);
         if (statement !== null) yield statement;
       }
     }
