@@ -12,6 +12,7 @@ import { footerOf } from '../libs/messaging/src/content/processes/content-proces
 import { projectRoot } from '../libs/platform/src/project-root.js';
 import { PAUSE_DAYS } from '../libs/audience/src/index.js';
 import { Wording } from '../libs/wording/src/index.js';
+import type { ApiClient } from '#testing/api-client';
 import { Browser, type Shot } from '#testing/browser';
 import { eventually } from '#testing/eventually';
 import { startSystemOn } from '#testing/system';
@@ -123,35 +124,46 @@ function journeyOf(locale: keyof typeof JOURNEYS): string {
   return `<!doctype html><body style="display:flex;gap:8px;margin:0;background:#888">${frames.join('')}</body>`;
 }
 
-/** The operator's page of a system that has just sent a campaign. */
+const PROJECTS = { ALPINE: 40, HARBOUR: 25, ORCHARD: 12 };
+/** What each project sends from minute to minute, in shares of its people. */
+const MINUTES = [0.3, 0.5, 0.4, 0.7, 0.9, 1, 0.8, 0.9, 0.6, 0.7, 0.5, 0.8, 0.6, 0.7];
+
+/** Makes people of a project, of whom each topic has a share, and returns what sends a campaign to that share. */
+async function audienceOf(client: ApiClient, people: number): Promise<(share: number) => Promise<void>> {
+  const topics = new Map<number, string>();
+  for (const share of new Set(MINUTES)) {
+    const topic = await client.post('/topics', { name: `News ${share}`, doubleOptInEnabled: false });
+    topics.set(share, topic.at('id'));
+    const some = Math.round(people * share);
+    const rows = Array.from({ length: some }, (_, n) => ({ email: `reader${n}@example.com` }));
+    const topicKeys = [topic.at('topicKey')];
+    const asked = { rows, topicKeys, consent: { source: 'picture' } };
+    const path = `/subscriber-imports/${(await client.post('/subscriber-imports', asked)).at('id')}`;
+    await eventually('they are there', async () => (await client.get(path)).at('status') === 'COMPLETED');
+  }
+  return async (share) => {
+    const topicIds = [topics.get(share)];
+    const draft = { name: 'Spring', subject: 'Spring is here', contentText: 'All jackets', topicIds };
+    const path = `/campaigns/${(await client.post('/campaigns', draft)).at('campaignKey')}`;
+    await client.post(`${path}/send`);
+    await eventually('it is sent', async () => (await client.get(path)).at('status') === 'SENT');
+  };
+}
+
+/** The operator's page of a system that has sent for some minutes. */
 async function operatorsPage(browser: Browser): Promise<Buffer> {
   const server = await startBenchServer();
   const system = await startSystemOn(server.database);
   try {
-    const client = await (await system.project('ALPINE')).client('TEST');
-    const topic = await client.post('/topics', { name: 'Product news', doubleOptInEnabled: false });
-    const consent = { source: 'picture' };
-    const rows = Array.from({ length: 400 }, (_, n) => ({ email: `reader${n}@example.com` }));
-    const topicKeys = [topic.at('topicKey')];
-    await client.post('/subscriber-imports', { rows, topicKeys, consent });
-    await eventually('the people are there', async () => {
-      const { pagination } = (await client.get('/subscribers?size=1')).body as {
-        pagination: { totalElements: number };
-      };
-      return pagination.totalElements === rows.length;
-    });
-    const draft = {
-      name: 'Spring',
-      subject: 'Spring is here',
-      contentText: 'All jackets',
-      topicIds: [topic.at('id')],
-    };
-    const campaign: string = (await client.post('/campaigns', draft)).at('campaignKey');
-    await client.post(`/campaigns/${campaign}/send`);
-    await eventually(
-      'it is sent',
-      async () => (await client.get(`/campaigns/${campaign}`)).at('status') === 'SENT',
+    const sends = await Promise.all(
+      Object.entries(PROJECTS).map(async ([key, people]) =>
+        audienceOf(await (await system.project(key)).client('TEST'), people),
+      ),
     );
+    for (const share of MINUTES) {
+      await Promise.all(sends.map((send) => send(share)));
+      await system.advanceClock(60_000);
+    }
     const command = [
       'dist/apps/cli/src/main.js',
       'operator-key:create',
@@ -219,7 +231,6 @@ try {
       [1_000, 2_000],
     ] as const)
       await keep(browser, 'report', report, { width, scheme, most });
-    for (const width of [375, 700]) await keep(browser, 'mail', mail, { width, scheme });
   }
   const sheet = JOURNEY_STEPS.length * 383 - 8;
   for (const locale of Object.keys(JOURNEYS) as (keyof typeof JOURNEYS)[]) {
