@@ -89,7 +89,10 @@ describe('a project that grows quickly', () => {
   }
 
   /** What was run since then, by its text. */
-  async function kinds(from: Date, isMeant = (_: WatchedStatement) => true): Promise<Kind[]> {
+  async function kinds(
+    from: Date,
+    isMeant: (statement: WatchedStatement) => boolean = () => true,
+  ): Promise<Kind[]> {
     const found = new Map<string, Kind>();
     for await (const statement of postgres.statements(from)) {
       if (!isMeant(statement)) continue;
@@ -103,7 +106,7 @@ describe('a project that grows quickly', () => {
         readers: '',
         ofOne: [],
       };
-      kind.during.add(steps.findLast(({ from }) => from <= at)?.name ?? '');
+      kind.during.add(steps.findLast((one) => one.from <= at)?.name ?? '');
       kind.rows += rows;
       kind.widest = Math.max(kind.widest, statement.widest);
       if (rows > kind.most) {
