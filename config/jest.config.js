@@ -33,12 +33,13 @@ const suites = {
     testPathIgnorePatterns: IGNORED,
     maxWorkers: 1,
   },
-  /** The black-box suite, what changes partitions or takes clicks back, waits, and what has both, on a coordinator and two workers. */
+  /** The black-box suite, the chain of the audit log, what changes partitions or takes clicks back, waits, and what has both, on a coordinator and two workers. */
   citus: {
     ...everyday,
     testMatch: [
       '<rootDir>/test/{black-box,citus}/**/*.spec.ts',
       '<rootDir>/libs/messaging/src/*retention*.spec.ts',
+      '<rootDir>/libs/platform/src/audit/audit-log.spec.ts',
       '<rootDir>/libs/messaging/src/automations/runs/wait-for.spec.ts',
       '<rootDir>/libs/messaging/src/engagement/tracked-events.spec.ts',
       '<rootDir>/libs/messaging/src/reports/statistics/automation-report.spec.ts',
