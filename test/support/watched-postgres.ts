@@ -94,7 +94,7 @@ export class WatchedPostgres {
     await database.query('select pg_reload_conf()');
   }
 
-  /** What was noted of those that ended after a moment, a statement after the other: there may be very many. */
+  /** Noted statements that ended after a moment, one after the other: there may be very many. */
   async *statements(from: Date): AsyncGenerator<WatchedStatement> {
     const begin = `{"timestamp":"${from.toISOString().replace('T', ' ').replace('Z', '')}`;
     const logs = join(this.directory, 'postgres', 'log');

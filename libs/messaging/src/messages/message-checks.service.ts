@@ -13,7 +13,7 @@ import { filledHeaders } from './message-headers.js';
 import { languageOf, MessageTemplatesService } from './message-templates.service.js';
 import type { AskedMessage, CheckedMessage } from './message-writing.query.js';
 
-/** What becomes of a message that a request asks for. */
+/** A message that passed its checks, or its refusal. */
 export type Outcome = CheckedMessage | MessageRefusal;
 
 interface MessageSender {

@@ -212,12 +212,16 @@ export async function reviewMessage(
     contentIds: [],
   });
   const inParts = messageTagFaults({ subject: content.subject, text: content.contentText ?? '' }, known);
-  const { text: inText, ...others } = inParts;
-  const sound = soundParts(content, inText === undefined ? others : { ...others, contentText: inText });
+  const hasSoundText = !('text' in inParts);
+  const sound = {
+    ...content,
+    subject: 'subject' in inParts ? '' : content.subject,
+    contentText: hasSoundText ? content.contentText : null,
+  };
   const compiled = await compiledOrFaults(sound, footer);
   if ('faults' in compiled) return refused({ ...inParts, ...compiled.faults });
   const { field, subject, html, text, removed, isEmpty } = compiled;
-  if (isEmpty) return refused(inText === undefined ? { ...inParts, [field]: 'is empty' } : inParts);
+  if (isEmpty) return refused(hasSoundText ? { ...inParts, [field]: 'is empty' } : inParts);
   // Nobody would read of it later, as they do in the findings of a campaign.
   const losses = lossesIn(removed);
   if (losses !== null) return refused({ ...inParts, [field]: losses });
@@ -255,10 +259,7 @@ function partFaults(mail: DocumentMail, customKeys: readonly string[]): Faults {
 }
 
 /** The HTML shows subject and preview too: a fault of theirs is reported for them alone. */
-function soundParts<Mail extends Pick<DocumentMail, 'subject' | 'previewText' | 'contentText'>>(
-  mail: Mail,
-  inParts: Faults,
-): Mail {
+function soundParts(mail: DocumentMail, inParts: Faults): DocumentMail {
   return {
     ...mail,
     subject: 'subject' in inParts ? '' : mail.subject,

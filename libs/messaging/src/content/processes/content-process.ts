@@ -67,10 +67,8 @@ async function answer(task: Task<TaskName>): Promise<void> {
 /** One task at a time. */
 async function run<Name extends TaskName>({ name, input }: Task<Name>): Promise<Done<Name>> {
   // Loaded before the clock begins: no project pays for it.
-  const tasks: object = name in TASKS ? TASKS : await loadCompilers();
-  const task = (tasks as Tasks)[name] as (
-    input: TaskInput<Name>,
-  ) => TaskValue<Name> | Promise<TaskValue<Name>>;
+  const tasks = (name in TASKS ? TASKS : await loadCompilers()) as Tasks;
+  const task = tasks[name] as (input: TaskInput<Name>) => TaskValue<Name> | Promise<TaskValue<Name>>;
   const begun = process.cpuUsage();
   const ended = await attempt(task, input);
   const { user, system } = process.cpuUsage(begun);
