@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import sharp from 'sharp';
 import { preferencesPage } from '../apps/api/src/public-pages/preferences.controller.js';
 import { reportPage } from '../apps/api/src/public-pages/report.controller.js';
 import { compileContent } from '../libs/messaging/src/content/document/content-compiler.js';
@@ -125,7 +126,7 @@ function journeyOf(locale: keyof typeof JOURNEYS): string {
 }
 
 const PROJECTS = { ALPINE: 40, HARBOUR: 25, ORCHARD: 12 };
-/** What each project sends from minute to minute, in shares of its people. */
+/** Shares of its people to whom each project sends, from minute to minute. */
 const MINUTES = [0.3, 0.5, 0.4, 0.7, 0.9, 1, 0.8, 0.9, 0.6, 0.7, 0.5, 0.8, 0.6, 0.7];
 
 /** Makes people of a project, of whom each topic has a share, and returns what sends a campaign to that share. */
@@ -209,9 +210,12 @@ async function overview(browser: Browser, mail: string, report: string): Promise
   process.stdout.write(`${file}\n`);
 }
 
+/** A picture in 256 colours, which is a third of its size. */
+const smaller = (png: Buffer): Promise<Buffer> => sharp(png).png({ palette: true, effort: 10 }).toBuffer();
+
 async function keep(browser: Browser, name: string, html: string, shot: Shot): Promise<void> {
   await browser.show(html);
-  const image = await browser.shoot(shot);
+  const image = await smaller(await browser.shoot(shot));
   const file = join(IMAGES, `${name}-${shot.width}-${shot.scheme}.png`);
   await writeFile(file, image);
   process.stdout.write(`${file}  ${Math.round(image.length / 1_000)} kB\n`);
@@ -238,7 +242,7 @@ try {
     // Buttons to undo come a second after their page.
     await setTimeout(1_500);
     const file = join(IMAGES, `journey-${locale}.png`);
-    await writeFile(file, await browser.shoot({ width: sheet, scheme: 'light' }));
+    await writeFile(file, await smaller(await browser.shoot({ width: sheet, scheme: 'light' })));
     process.stdout.write(`${file}\n`);
   }
   const preferences = samplePreferences('de');
