@@ -78,6 +78,8 @@ function textPart(input: OptInMailInput): string {
 
 const FONT = "font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 const TABLE = 'role="presentation" cellpadding="0" cellspacing="0" border="0"';
+/** Keeps words whole where browsers do not by themselves; as on the pages: see assets/pages.css. */
+const WHOLE_WORDS = ':lang(ja) h1 { word-break: auto-phrase; } :lang(ko) { word-break: keep-all; }';
 /** The colours of the pages: see assets/pages.css. */
 const LIGHT = { paper: '#f3f0ea', card: '#ffffff', edge: '#ddd7cc', ink: '#1e2329', quiet: '#59616b' };
 const DARK = { paper: '#14171a', card: '#1d2226', edge: '#343b41', ink: '#eceff1', quiet: '#a9b2ba' };
@@ -112,14 +114,14 @@ function htmlPart(input: OptInMailInput, subject: string): string {
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
 <title>${escapeHtml(subject)}</title>
-<style>@media (prefers-color-scheme: dark) { ${inTheDark.join(' ')} }</style>
+<style>${WHOLE_WORDS} @media (prefers-color-scheme: dark) { ${inTheDark.join(' ')} }</style>
 </head>
 <body class="mw-page" style="margin:0;padding:0;background-color:${LIGHT.paper}">
 <table ${TABLE} dir="${wording.direction}" width="100%"><tr><td class="mw-page" align="center" style="padding:24px 16px;background-color:${LIGHT.paper}">
 <table ${TABLE} style="width:100%;max-width:480px">
 <tr><td class="mw-text" align="center" dir="auto" style="padding:0 0 16px;${FONT};font-size:16px;line-height:1.5;font-weight:600;color:${LIGHT.ink}">${masthead(input)}</td></tr>
 <tr><td class="mw-card mw-text" style="padding:32px 24px;border:1px solid ${LIGHT.edge};border-radius:16px;background-color:${LIGHT.card};${FONT};font-size:16px;line-height:1.5;color:${LIGHT.ink};text-align:${start};overflow-wrap:anywhere">
-<h1 style="margin:0 0 12px;font-size:24px;line-height:1.25">${escapeHtml(wording.text('optIn.heading'))}</h1>
+<h1 style="margin:0 0 12px;font-size:24px;line-height:1.25;text-wrap:balance">${escapeHtml(wording.text('optIn.heading'))}</h1>
 <p style="margin:0 0 16px">${escapeHtml(asked)}</p>
 <table ${TABLE} class="mw-edge" width="100%" style="margin:0 0 24px;border-top:1px solid ${LIGHT.edge}">${topics.join('')}</table>
 <p style="margin:0 0 24px">${escapeHtml(confirm)}</p>
