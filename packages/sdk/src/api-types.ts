@@ -1338,7 +1338,7 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Schedule a campaign for its `scheduledAt` or `scheduledAtLocal`
+     * Schedule a campaign
      * @description Schedules a DRAFT that passes the checks and whose `scheduledAt` is in the future. At that time it is checked again: if a check fails, it is FAILED and not sent. If the service was down, it is sent up to 24 hours late. With `scheduledAtLocal` it begins, and its audience is frozen, when it is that time first, at UTC+14; it is SENDING for up to 26 hours. Who has passed that time by then gets it at once; it is refused when the time has passed everywhere.
      *
      *     The key needs the scope `campaigns:write`.

@@ -697,7 +697,7 @@ class Campaigns extends Resource {
     });
   }
 
-  /** Schedule a campaign for its `scheduledAt` or `scheduledAtLocal`. */
+  /** Schedule a campaign. */
   schedule(campaignKey: string, options?: CallOptions): Promise<Answer<'scheduleCampaign'>> {
     return this.transport.call<'scheduleCampaign'>('POST /campaigns/{campaignKey}/schedule', {
       ...options,

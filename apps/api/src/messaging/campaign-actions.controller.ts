@@ -139,7 +139,7 @@ export class CampaignActionsController {
   @Operation({
     operationId: 'scheduleCampaign',
     sdk: 'campaigns.schedule',
-    summary: 'Schedule a campaign for its `scheduledAt` or `scheduledAtLocal`',
+    summary: 'Schedule a campaign',
     description:
       'Schedules a DRAFT that passes the checks and whose `scheduledAt` is in the future. At that time it is checked ' +
       'again: if a check fails, it is FAILED and not sent. If the service was down, it is sent up to 24 hours late. With ' +
