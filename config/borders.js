@@ -84,7 +84,7 @@ const files = {
       to: {
         path: '^libs/platform/src/',
         pathNot:
-          '^libs/platform/src/(index|http/index|jobs/queue-backend|lifecycle/(lean-start|supervisor)|embedded-postgres/embedded-postgres)\\.ts$',
+          '^libs/platform/src/(index|http/index|jobs/queue-backend|lifecycle/(lean-start|supervisor)|embedded-postgres/embedded-postgres|otlp-tracer)\\.ts$',
       },
     },
     {

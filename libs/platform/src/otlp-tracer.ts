@@ -45,6 +45,8 @@ export type TracingConfig = Pick<
   'OTEL_EXPORTER_OTLP_HEADERS' | 'OTEL_SERVICE_NAME' | 'OTEL_TRACES_SAMPLER' | 'OTEL_TRACES_SAMPLER_ARG'
 > & { readonly OTEL_EXPORTER_OTLP_ENDPOINT: string };
 
+type CollectorConfig = Pick<TracingConfig, 'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_EXPORTER_OTLP_HEADERS'>;
+
 export interface TracedProgram {
   /** Name of the service, unless `OTEL_SERVICE_NAME` says another. */
   readonly name: string;
@@ -66,12 +68,7 @@ export class OtlpTracer implements Tracer {
   readonly #tracer: OtelTracer;
 
   constructor(config: TracingConfig, { name, registry, logger }: TracedProgram) {
-    const exporter = new OTLPTraceExporter({
-      url: `${config.OTEL_EXPORTER_OTLP_ENDPOINT.replace(/\/+$/, '')}/v1/traces`,
-      headers: headersOf(config.OTEL_EXPORTER_OTLP_HEADERS ?? ''),
-      timeoutMillis: EXPORT_TIMEOUT_MS,
-    });
-    this.#spans = new BoundedSpans(exporter, registry, logger);
+    this.#spans = new BoundedSpans(exporterOf(config, EXPORT_TIMEOUT_MS), registry, logger);
     this.#provider = new TracerProvider({
       resource: resourceFromAttributes({
         'service.name': config.OTEL_SERVICE_NAME ?? name,
@@ -225,6 +222,24 @@ function samplerOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: ratio }
       ? new AlwaysOffSampler()
       : new AlwaysOnSampler();
   return name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;
+}
+
+function exporterOf(config: CollectorConfig, timeoutMillis: number): OTLPTraceExporter {
+  return new OTLPTraceExporter({
+    url: `${config.OTEL_EXPORTER_OTLP_ENDPOINT.replace(/\/+$/, '')}/v1/traces`,
+    headers: headersOf(config.OTEL_EXPORTER_OTLP_HEADERS ?? ''),
+    timeoutMillis,
+  });
+}
+
+/** Exports no span, to see whether the collector takes them; null: it does. */
+export async function collectorFailure(config: CollectorConfig, timeoutMs: number): Promise<string | null> {
+  const exporter = exporterOf(config, timeoutMs);
+  const { promise, resolve } = Promise.withResolvers<Error | undefined>();
+  exporter.export([], ({ error }) => resolve(error));
+  const error = await promise;
+  await exporter.shutdown();
+  return error?.message ?? null;
 }
 
 /** `name=value` with commas between them, each percent-encoded. */

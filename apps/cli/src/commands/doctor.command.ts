@@ -23,7 +23,7 @@ export function addDoctorCommand(program: Command, cli: CliContext): void {
   program
     .command('doctor')
     .description(
-      'check settings, PostgreSQL, Redis, relay, DNS and clock, and say what to do; exits with 1 when something fails',
+      'check settings, PostgreSQL, Redis, relay, DNS, clock and collector, and say what to do; exits with 1 when something fails',
     )
     .action(async (options: JsonOption) => {
       const findings = await examine(cli.env);
@@ -41,7 +41,13 @@ async function examine(env: CliContext['env']): Promise<readonly Finding[]> {
   const { ConfigurationError, loadConfig } = await import('#platform');
   try {
     const config = loadConfig(env);
-    const found = await Promise.all([postgres(config), redis(config), relay(config), hosts(config)]);
+    const found = await Promise.all([
+      postgres(config),
+      redis(config),
+      relay(config),
+      hosts(config),
+      traces(config),
+    ]);
     return [settings(config), ...found.flat()];
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
@@ -133,6 +139,8 @@ async function redis({ REDIS_URL }: Config): Promise<Finding> {
   const [{ Redis }, { redisFailure }] = await Promise.all([import('ioredis'), import('#platform')]);
   const client = new Redis(REDIS_URL, {
     lazyConnect: true,
+    // It asks INFO, which a user may be denied.
+    enableReadyCheck: false,
     connectTimeout: TIME_LIMIT_MS,
     commandTimeout: TIME_LIMIT_MS,
     retryStrategy: () => null,
@@ -141,7 +149,15 @@ async function redis({ REDIS_URL }: Config): Promise<Finding> {
   try {
     await client.connect();
     await client.set('mailwright:probe:doctor', '1', 'PX', TIME_LIMIT_MS);
-    const policy = /^maxmemory_policy:(\S+)/m.exec(await client.info('memory'))?.[1] ?? 'unknown';
+    const memory = await client.info('memory').catch(() => null);
+    if (memory === null)
+      return {
+        check,
+        status: 'warning',
+        found: 'Redis takes writes. Its user may not use INFO: whether keys are evicted is not known.',
+        remedy: 'See that maxmemory-policy is noeviction, or allow INFO (ACL SETUSER … +info).',
+      };
+    const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? 'unknown';
     if (policy === 'noeviction')
       return { check, status: 'ok', found: 'Redis takes writes and evicts nothing (noeviction).' };
     return {
@@ -155,6 +171,26 @@ async function redis({ REDIS_URL }: Config): Promise<Finding> {
   } finally {
     client.disconnect();
   }
+}
+
+/** Nothing waits for a collector, so one that is away does no harm but to traces. */
+async function traces(config: Config): Promise<readonly Finding[]> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS } = config;
+  if (endpoint === undefined) return [];
+  const { collectorFailure } = await import('#platform/otlp-tracer');
+  const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS };
+  const failure = await collectorFailure(collector, TIME_LIMIT_MS);
+  const check = 'traces';
+  if (failure === null) return [{ check, status: 'ok', found: `${endpoint} takes traces.` }];
+  return [
+    {
+      check,
+      status: 'warning',
+      found: `${endpoint} does not take traces: ${failure}`,
+      remedy:
+        'Does the collector run, with a receiver for OTLP over HTTP, and are OTEL_EXPORTER_OTLP_HEADERS right?',
+    },
+  ];
 }
 
 /** Asks for TLS first: whether an opportunistic relay has it is not told otherwise. */

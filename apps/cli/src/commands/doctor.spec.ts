@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { runCli } from '#testing/operator-cli';
 import { startRedis, type TestRedis } from '#testing/redis';
+import { TraceCollector } from '#testing/trace-collector';
 import type { SmtpSink } from '#testing/sink-rules';
 import { startSmtpSink } from '#testing/smtp-sink';
 
@@ -67,6 +69,38 @@ describe('doctor', () => {
       SPF_INCLUDE: 'ok',
     });
     expect(relay.messages).toEqual([]);
+  });
+
+  it('says of a Redis that keeps its policy to itself what to look at', async () => {
+    const admin = new Redis(redis.url);
+    await admin.acl('SETUSER', 'app', 'on', '>secret', '~*', '+@all', '-info');
+    admin.disconnect();
+    const { exitCode, findings } = await examine({
+      ...production(),
+      REDIS_URL: `redis://app:secret@127.0.0.1:${redis.port}`,
+    });
+    expect(exitCode).toBe(0);
+    expect(findings.get('redis')).toMatchObject({
+      status: 'warning',
+      remedy: expect.stringContaining('noeviction'),
+    });
+  });
+
+  it('asks the collector of traces, which nothing waits for', async () => {
+    const collector = await TraceCollector.open();
+    const environment = { ...production(), OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+    expect((await examine(environment)).findings.get('traces')).toMatchObject({ status: 'ok' });
+    collector.status = 401;
+    const { exitCode, findings } = await examine(environment);
+    const { url } = collector;
+    collector.close();
+    expect(exitCode).toBe(0);
+    expect(findings.get('traces')).toMatchObject({
+      status: 'warning',
+      found: `${url} does not take traces: Unauthorized`,
+      remedy: expect.stringContaining('OTEL_EXPORTER_OTLP_HEADERS'),
+    });
+    expect(collector.spans).toEqual([]);
   });
 
   it('says of each thing that fails what it is and what to do, and ends with 1', async () => {
