@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { DomainValidationError, matchLocale, type ProjectScope } from '#kernel';
 import {
-  type CampaignTranslations,
   inLanguages,
   pathOf,
   type TranslatedContent,
@@ -10,7 +9,7 @@ import {
 } from '../content/document/translated-content.js';
 import type { ResolvedContent } from '../templates/template.js';
 import { TemplateContentsQuery, type UsableContent } from '../templates/template-contents.query.js';
-import { translatedContent } from '../templates/template-reviews.service.js';
+import { translatedContent, type UntitledContent } from '../templates/template-reviews.service.js';
 import {
   type CampaignChanges,
   type ContentSource,
@@ -19,7 +18,7 @@ import {
   NO_CONTENT,
   sourceWith,
 } from './campaign.js';
-import type { CampaignVariant, VariantTemplate } from './campaign-variants.js';
+import type { CampaignVariant, VariantTemplate, VariantTranslation } from './campaign-variants.js';
 
 type Faults = Readonly<Record<string, string>>;
 
@@ -48,7 +47,7 @@ export class CampaignContentsQuery {
     const kept: (KeptTemplate | null)[] = [];
     for (const [index, variant] of (campaign.variants ?? []).entries()) {
       const found = await this.#use(scope, variant, `variants[${index}].`);
-      variants.push(found === null ? variant : variantWith(variant, found.content));
+      variants.push(found === null ? variant : { ...variant, ...withWords(variant, found.content) });
       kept.push(found?.kept ?? null);
     }
     const content = { ...(used === null ? own : contentWith(campaign, used.content)), variants };
@@ -157,57 +156,36 @@ export class CampaignContentsQuery {
   }
 }
 
+type Words = Pick<VariantTranslation, 'subject' | 'previewText'>;
+
 /** A template's content with the subject, preview text and translations of a campaign or an automation's mail, where it has them. */
 export function contentWith(
-  campaign: Pick<ContentSource, 'subject' | 'previewText' | 'translations'>,
+  own: Words & { readonly translations: Readonly<Record<string, Words>> },
   template: ResolvedContent,
 ): TranslatedContent {
-  const ofTemplate = translatedContent(template);
-  const locales = Object.keys(ofTemplate.translations);
-  const own = Object.entries(campaign.translations).map(([locale, { subject, previewText }]) => {
-    const near = matchLocale([locale], locales);
-    const base = near === null ? null : ofTemplate.translations[near];
-    return [
-      locale,
-      {
-        subject,
-        previewText: previewText ?? base?.previewText ?? null,
-        contentJson: base?.contentJson ?? null,
-        contentText: base?.contentText ?? null,
-      },
-    ];
-  });
-  return {
-    subject: campaign.subject ?? ofTemplate.subject,
-    previewText: campaign.previewText ?? ofTemplate.previewText,
-    contentJson: ofTemplate.contentJson,
-    contentText: ofTemplate.contentText,
-    translations: {
-      ...ofTemplate.translations,
-      ...(Object.fromEntries(own) as CampaignTranslations),
-    },
-  };
+  return translatedContent(withWords(own, template));
 }
 
-/** A variant with its template's content, and what it has not itself of subject, preview text and translations. */
-function variantWith(variant: CampaignVariant, template: ResolvedContent): CampaignVariant {
-  const { subject, previewText, contentJson, contentText, translations } = template;
-  const own = Object.entries(variant.translations).map(([locale, words]) => {
-    const near = matchLocale([locale], Object.keys(translations));
-    const base = near === null ? NO_CONTENT : translations[near]!;
+/** As `contentWith`; what has no subject keeps having none, as variants may. */
+function withWords(
+  { subject, previewText, translations }: Parameters<typeof contentWith>[0],
+  template: ResolvedContent,
+): UntitledContent {
+  const own = Object.entries(translations).map(([locale, words]) => {
+    const near = matchLocale([locale], Object.keys(template.translations));
+    const base = near === null ? NO_CONTENT : template.translations[near]!;
     const texts = {
       subject: words.subject ?? base.subject,
       previewText: words.previewText ?? base.previewText,
     };
-    return [locale, { ...texts, contentJson: base.contentJson, contentText: base.contentText }];
+    return [locale, { ...texts, contentJson: base.contentJson, contentText: base.contentText }] as const;
   });
   return {
-    ...variant,
-    subject: variant.subject ?? subject,
-    previewText: variant.previewText ?? previewText,
-    contentJson,
-    contentText,
-    translations: { ...translations, ...(Object.fromEntries(own) as CampaignVariant['translations']) },
+    subject: subject ?? template.subject,
+    previewText: previewText ?? template.previewText,
+    contentJson: template.contentJson,
+    contentText: template.contentText,
+    translations: { ...template.translations, ...Object.fromEntries(own) },
   };
 }
 

@@ -20,8 +20,11 @@ export interface ReviewedTemplate {
   readonly found: readonly FoundVariable[];
 }
 
+/** A template's content, whose translations may have no subject. */
+export type UntitledContent = Omit<ResolvedContent, 'purpose' | 'variables'>;
+
 /** The content as mails have it. */
-export const translatedContent = ({ translations, ...own }: ResolvedContent): TranslatedContent => ({
+export const translatedContent = ({ translations, ...own }: UntitledContent): TranslatedContent => ({
   ...own,
   translations: Object.fromEntries(
     Object.entries(translations).map(([locale, { subject, ...other }]) => [
