@@ -230,8 +230,7 @@ async function findOperatorKey(database: Database, hash: Buffer): Promise<KnownK
   const [key] = await database.statement(
     'system',
     sql<StoredKey>`${named('find_operator_key')}
-      select k.id as "keyId", k.key_hash as "keyHash", k.scopes, k.allowed_networks as "allowedNetworks",
-        k.expires_at as "expiresAt", k.revoked_at as "revokedAt"
+      select k.id as key_id, k.key_hash, k.scopes, k.allowed_networks, k.expires_at, k.revoked_at
       from access.operator_keys k where k.key_hash = ${hash}`,
   );
   if (key === undefined) return null;
@@ -244,9 +243,8 @@ async function findApiKey(database: Database, hash: Buffer): Promise<KnownKey | 
   const [key] = await database.statement(
     'unscoped',
     sql<StoredApiKey>`${named('find_api_key')}
-      select key_id as "keyId", key_hash as "keyHash", tenant_id as "tenantId", project_id as "projectId",
-        environment_id as "environmentId", environment, scopes, rate_limit_per_minute as "rateLimitPerMinute",
-        allowed_networks as "allowedNetworks", expires_at as "expiresAt", revoked_at as "revokedAt"
+      select key_id, key_hash, tenant_id, project_id, environment_id, environment, scopes, rate_limit_per_minute,
+        allowed_networks, expires_at, revoked_at
       from access.find_api_key(${hash})`,
   );
   if (key === undefined) return null;

@@ -163,7 +163,7 @@ export const environmentScopes: RawBuilder<unknown> = sql`(
 
 /** Columns of a `ProjectScope`, of `environmentScopes e`. */
 export const scopeColumns: RawBuilder<unknown> = sql`
-  e.tenant_id as "tenantId", e.project_id as "projectId", e.environment_id as "environmentId", e.environment
+  e.tenant_id, e.project_id, e.environment_id, e.environment
 `;
 
 /** Finds the scope of an environment for work that knows only its id: a signed link, a job's row. */
@@ -183,7 +183,7 @@ export class EnvironmentsQuery {
     const [row] = await this.database.statement(
       'unscoped',
       sql<ProjectScope>`${named('find_environment')}
-        select tenant_id as "tenantId", project_id as "projectId", environment_id as "environmentId", environment
+        select tenant_id, project_id, environment_id, environment
         from access.find_environment(${environmentId})`,
     );
     const scope = row ?? null;

@@ -99,7 +99,7 @@ export class CreditsQuery {
             (array_agg(balance order by sequence desc))[1] as balance
           from summed group by tenant_id
         )
-        select tenant_id as "tenantId", 'balanceAfter' as what, sequence, balance_after as kept, balance::bigint as actual
+        select tenant_id, 'balanceAfter' as what, sequence, balance_after as kept, balance::bigint as actual
         from summed where balance_after <> balance or sequence <> place
         union all
         select a.tenant_id, v.what, null, v.kept, v.actual::bigint

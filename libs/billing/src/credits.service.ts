@@ -89,7 +89,7 @@ export class CreditsService {
     const id = newId();
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ outcome: 'reserved' | 'credits' | 'requests'; newlyDepleted: boolean }>`
-        select outcome, newly_depleted as "newlyDepleted" from billing.reserve_credits(${id}, ${scope.tenantId}, ${credits},
+        select outcome, newly_depleted from billing.reserve_credits(${id}, ${scope.tenantId}, ${credits},
           ${referenceId}, ${description}, ${mostRequests}, ${monthStart}, ${now}, ${new Date(now.getTime() + heldForMs)})
       `.execute(this.database.tables());
       const [answer] = rows;
@@ -112,7 +112,7 @@ export class CreditsService {
     return this.database.transaction(scope, async () => {
       const about = cost === 0 ? 'Nothing was used' : 'Less was used than was set aside';
       const { rows } = await sql<{ settled: boolean; newlyDepleted: boolean }>`
-        select settled, newly_depleted as "newlyDepleted"
+        select settled, newly_depleted
         from billing.settle_credits(${reservationId}, ${scope.tenantId}, ${cost}, ${about}, ${this.clock.now()})
       `.execute(this.database.tables());
       const [answer] = rows;

@@ -62,7 +62,7 @@ export class TrackingHostsQuery {
     const [found] = await this.database.statement(
       'unscoped',
       sql<{ environmentIds: string[]; isVerified: boolean }>`${named('find_tracking_host')}
-        select environment_ids as "environmentIds", is_verified as "isVerified"
+        select environment_ids, is_verified
         from deliverability.find_tracking_host(${host})`,
     );
     return found === undefined ? null : { ...found, environmentIds: found.environmentIds.map(Number) };

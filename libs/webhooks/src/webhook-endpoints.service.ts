@@ -78,7 +78,7 @@ const SHOWN_ANSWER = 1_000;
 const SIGNING_SECRETS = {
   contextOf: secretContext,
   sealedOtherwise: (prefix: string, limit: number) => sql<SealedRow<string>>`
-    select id as key, project_id as "projectId", environment_id as "environmentId", array[secret, previous_secret] as boxes
+    select id as key, project_id, environment_id, array[secret, previous_secret] as boxes
     from webhooks.endpoints
     where not starts_with(secret, ${prefix}) or not starts_with(previous_secret, ${prefix})
     order by id limit ${limit}

@@ -51,7 +51,7 @@ export class WebhookPublisherService extends Publisher implements OnModuleInit, 
     const rows = await this.database.statement(
       'system',
       sql<{ environmentId: number; eventTypes: string[] }>`${named('webhook_endpoints')}
-        select environment_id as "environmentId", event_types as "eventTypes" from webhooks.endpoints where status = 'ENABLED'
+        select environment_id, event_types from webhooks.endpoints where status = 'ENABLED'
       `,
     );
     this.#failures = 0;

@@ -371,8 +371,6 @@ export const newSubscriberColumns = withCustomFields(sql`b.custom_fields`);
 
 function withCustomFields(customFields: RawBuilder<unknown>): RawBuilder<SubscriberView> {
   return sql<SubscriberView>`
-    b.id, b.subscriber_key as "subscriberKey", b.email, b.external_id as "externalId", b.first_name as "firstName",
-    b.last_name as "lastName",
-    b.phone, b.locale, b.time_zone as "timeZone", b.status, b.source, ${customFields} as "customFields",
-    b.metadata, b.created_at as "createdAt", b.updated_at as "updatedAt"`;
+    b.id, b.subscriber_key, b.email, b.external_id, b.first_name, b.last_name, b.phone, b.locale, b.time_zone, b.status,
+    b.source, ${customFields} as custom_fields, b.metadata, b.created_at, b.updated_at`;
 }

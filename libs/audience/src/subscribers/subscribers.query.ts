@@ -71,7 +71,7 @@ export class SubscribersQuery {
             where b.environment_id = ${scope.environmentId} and b.id = p.id ${neverJoined}
           ) b
         ) s on true
-        order by s."createdAt" desc, s.id desc
+        order by s.created_at desc, s.id desc
       `,
       { isList: true },
     );

@@ -132,7 +132,7 @@ export class ReportsService {
         from jsonb_to_recordset(${JSON.stringify(firsts.map(([, report]) => report))}::jsonb) as r("deliveryId" uuid, kind text,
           "bounceClass" text, "basicCode" int, "enhancedCode" text, excerpt text, "namesMessage" boolean)
         on conflict (delivery_id, kind, environment_id) do nothing
-        returning delivery_id as "deliveryId", kind
+        returning delivery_id, kind
       `.execute(this.database.tables());
       const isNew = new Set(rows.map(keyOf));
       const told = firsts.filter(([key]) => isNew.has(key)).map(([, report]) => report);

@@ -25,7 +25,7 @@ const ED25519_BYTES = 32;
 const PRIVATE_KEYS = {
   contextOf: dkimSecret,
   sealedOtherwise: (prefix: string, limit: number) => sql<SealedRow<number>>`
-    select k.id as key, d.project_id as "projectId", k.environment_id as "environmentId", array[k.private_key_box] as boxes
+    select k.id as key, d.project_id, k.environment_id, array[k.private_key_box] as boxes
     from deliverability.dkim_keys k
     join deliverability.sending_domains d on d.id = k.domain_id and d.environment_id = k.environment_id
     where not starts_with(k.private_key_box, ${prefix})

@@ -151,7 +151,7 @@ export class RelayFeedbackService {
     const [row] = await this.database.statement<RelayRow>(
       scope,
       sql`${named('relay_of_feedback')}
-        select id, kind, feedback_key_box as "feedbackKeyBox", last_feedback_at as "lastFeedbackAt" from deliverability.relays
+        select id, kind, feedback_key_box, last_feedback_at from deliverability.relays
         where environment_id = ${scope.environmentId} and feedback_id = ${address.feedbackId}
       `,
     );

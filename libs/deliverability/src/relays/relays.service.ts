@@ -20,7 +20,7 @@ const MOST_RELAYS = 20;
 const SECRETS = {
   contextOf: relaySecret,
   sealedOtherwise: (prefix: string, limit: number) => sql<SealedRow<string>>`
-    select id as key, project_id as "projectId", environment_id as "environmentId",
+    select id as key, project_id, environment_id,
       array[password_box, feedback_key_box] as boxes
     from deliverability.relays
     where not starts_with(password_box, ${prefix}) or not starts_with(feedback_key_box, ${prefix})

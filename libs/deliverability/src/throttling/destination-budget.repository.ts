@@ -59,7 +59,7 @@ export class DestinationBudgetRepository {
     return this.database.statement(
       scope,
       sql<BudgetGrant>`${named('take_budgets')}
-        select destination, granted, places, slow_until as "slowUntil"
+        select destination, granted, places, slow_until
         from deliverability.take_budgets(${line}::text, ${JSON.stringify(asked)}::jsonb, ${now}::timestamptz)
       `,
       { flushed: false },

@@ -67,7 +67,7 @@ export class TemplateContentsQuery {
     const [found] = await this.database.statement(
       scope,
       sql<FoundContent>`${named(`template_by_${column === 'alias' ? 'alias' : 'key'}${version === null ? '' : '_of_version'}`)}
-        select ${contentId} as "contentId", t.id as "templateId", t.template_key as "templateKey", t.kind,
+        select ${contentId} as content_id, t.id as template_id, t.template_key, t.kind,
           ${version === null ? sql`t.published_version` : sql`${version}::int`} as version
         from messaging.templates t where t.environment_id = ${environmentId} and ${name} = ${keyOrAlias}`,
     );
@@ -95,7 +95,7 @@ export class TemplateContentsQuery {
         select coalesce(
           (${of} and c.created_at <= m.at order by c.created_at desc, c.id desc limit 1),
           (${of} order by c.created_at, c.id limit 1)
-        ) as "contentId"
+        ) as content_id
         from ${momentsTable(moments)} order by m.place`,
     );
     return rows.map(({ contentId }) => contentId);

@@ -27,7 +27,14 @@ import { refuseReadOnly, refuseTransactionPooling } from './fit-database.js';
 import { letIdle, READ_ONLY, readOnlyWithin, ReadReplica } from './read-replica.js';
 import { setForGood, setLocal, type Settings, settingsOf, type Sight } from './scope-settings.js';
 import { askedOf } from './statement-compiler.js';
-import { offline, OfflineDialect, type RowsOf, type Statements, Transaction } from './transaction.js';
+import {
+  camelCaseRows,
+  offline,
+  OfflineDialect,
+  type RowsOf,
+  type Statements,
+  Transaction,
+} from './transaction.js';
 import type { Statement } from './statement.js';
 import { currentTraceparent, tracedWithin, type Work } from '../tracing.js';
 
@@ -302,10 +309,10 @@ export class Database {
         // Nodes of Citus are told the settings of a transaction only.
         if (client.isDistributed) await client.query(`begin; ${setLocal(settings)}`);
         else await client.keepSettings(setForGood(settings));
-        const { rows } = await client.query<Row & object>(askedOf({ ...compiled, name }));
+        const result = await client.query<Row & object>(askedOf({ ...compiled, name }));
         if (client.isDistributed) await client.query('commit');
         client.release();
-        return rows;
+        return (await camelCaseRows(result)) as Row[];
       } catch (error) {
         // Lost, or half set.
         client.release(true);

@@ -35,7 +35,7 @@ interface LogPosition {
 
 /** Asked of the primary: all that was committed lies before it. */
 const LOG_POSITION = sql<LogPosition>`${named('log_position')}
-  select pg_current_wal_flush_lsn()::text as lsn, pg_postmaster_start_time()::text as "startedAt",
+  select pg_current_wal_flush_lsn()::text as lsn, pg_postmaster_start_time()::text as started_at,
     (select system_identifier::text from pg_control_system()) as cluster`;
 
 /** A server that does not follow any more must be the primary itself. */

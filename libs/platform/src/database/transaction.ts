@@ -51,12 +51,22 @@ export class OfflineDialect extends PostgresDialect {
 
 const dialect = new OfflineDialect();
 const driver = new NoConnection();
+const plain: Sql = new Kysely({ dialect });
+const executor = plain.getExecutor();
 /** Compiles. */
-export const offline: Sql = new Kysely({ dialect });
-const executor = offline.getExecutor();
+export const offline = plain.withPlugin(camelCaseColumns);
 
 /** The plugin looks at none. */
 const queryId = createQueryId();
+
+/** The rows of an answer, with columns in camelCase. */
+export async function camelCaseRows(result: PostgresResult): Promise<object[]> {
+  const { rows } = await camelCaseColumns.transformResult({
+    queryId,
+    result: result as QueryResult<Record<string, unknown>>,
+  });
+  return rows;
+}
 
 /** A statement that writes: locks (`for update`) do not, and `on conflict do update` stands behind an INSERT. */
 const WRITING = /\b(?:insert\s+into|delete\s+from|merge\s+into|(?<!\b(?:for|key|do)\s+)update)\s/i;
@@ -171,11 +181,7 @@ export class Transaction implements DatabaseConnection {
     const asked = statements.map((statement) => askedOf(statement.compile(this.tables)));
     for (const { text } of asked) this.#look(text);
     const results = await ask(asked);
-    const named = statements.map(async (_, index) => {
-      const result = results[index] as QueryResult<Record<string, unknown>>;
-      return (await camelCaseColumns.transformResult({ queryId, result })).rows;
-    });
-    return (await Promise.all(named)) as unknown as RowsOf<Rows>;
+    return (await Promise.all(results.map(camelCaseRows))) as unknown as RowsOf<Rows>;
   }
 
   #look(text: string): void {

@@ -118,7 +118,7 @@ export class AutomationUsageQuery implements UserSource, OnModuleInit {
   ): Promise<readonly { readonly contentJson: string | null }[]> {
     if (templateIds.every((id) => id === null)) return [];
     const { rows } = await sql<{ firstAt: Date | null }>`
-      select min(entered_at) as "firstAt" from messaging.automation_runs
+      select min(entered_at) as first_at from messaging.automation_runs
       where environment_id = ${scope.environmentId} and version_id = ${versionId} and wake_at is not null
     `.execute(this.database.tables());
     const at = rows[0]?.firstAt ?? this.clock.now();
@@ -133,7 +133,7 @@ export class AutomationUsageQuery implements UserSource, OnModuleInit {
 
   async #versions(scope: ProjectScope): Promise<readonly UsingVersion[]> {
     const { rows } = await sql<UsingVersion>`
-      select a.automation_key as key, a.name, v.nodes, v.id as "versionId", v.mail_template_ids as "templateIds"
+      select a.automation_key as key, a.name, v.nodes, v.id as version_id, v.mail_template_ids as template_ids
       ${using(scope)} where ${isUsing} order by a.created_at, v.id
     `.execute(this.database.tables());
     return rows;

@@ -126,8 +126,8 @@ export class DeliveryClaimsQuery {
     const rows = await this.database.statement(
       'system',
       sql<ProjectScope & Omit<CampaignUnderWay, 'scope' | 'byOwnRelays'>>`${named('campaigns_under_way')}
-        select c.id, ${PARTITION} as "queuedOn", c.ambiguous_policy as "ambiguousPolicy",
-          c.usage_period as "usagePeriod", is_due.yes is not null as "isDue", ${scopeColumns}
+        select c.id, ${PARTITION} as queued_on, c.ambiguous_policy,
+          c.usage_period, is_due.yes is not null as is_due, ${scopeColumns}
         from messaging.campaigns c left join lateral (
           select d.next_attempt_at from messaging.deliveries d where ${isOpenOf}
           order by d.next_attempt_at, d.id limit 1

@@ -88,10 +88,10 @@ export class MessageRenderingService {
     const [message] = await this.database.statement(
       scope,
       sql<KeptMessage>`
-        select m.to_email as address, m.content, m.locale, m.topic_id as "topicId", m.template_content_id as "templateContentId", coalesce(m.sent_at, m.created_at) as "shownAt", (
+        select m.to_email as address, m.content, m.locale, m.topic_id, m.template_content_id, coalesce(m.sent_at, m.created_at) as shown_at, (
           select d.subscriber_id from messaging.deliveries d
           where d.id = ${id} and d.environment_id = ${scope.environmentId} and d.queued_on = m.queued_on
-        ) as "subscriberId"
+        ) as subscriber_id
         from messaging.messages m where m.environment_id = ${scope.environmentId} and m.id = ${id}
       `,
     );
