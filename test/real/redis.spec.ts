@@ -1,9 +1,13 @@
-import { mkdir, rmdir } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { CampaignRun } from '../long/chaos/campaign-run.fixture.js';
+import { projectRoot } from '../../libs/platform/src/project-root.js';
 import { eventually } from '#testing/eventually';
+import { freePort, isListening } from '#testing/ports';
 import { describeWith } from './parts.js';
 import { type RealRedis, startRealRedis } from './support/redis.js';
 
@@ -166,4 +170,32 @@ describeWith(['redis'], 'a redis-server that answers with errors', () => {
       ]);
     },
   );
+});
+
+describeWith(['redis'], 'the redis of docker-compose.yml', () => {
+  it('asks for its password, evicts nothing, and is itself the process that is told to stop', async () => {
+    const compose = await readFile(join(projectRoot(), 'docker-compose.yml'), 'utf8');
+    const [, script = '', command = ''] =
+      /entrypoint:\n +- sh\n +- -c\n +- \|\n((?: {8}.*\n)+) +- redis\n +command: \[(--save.*)\]/.exec(
+        compose,
+      ) ?? [];
+    const options = command.split(', ').map((option) => option.replaceAll("'", ''));
+    const port = await freePort();
+    const shell = ['-c', script.replaceAll(/^ {8}/gm, '').replaceAll('$$', '$'), 'redis', ...options];
+    const child = spawn('sh', [...shell, '--port', String(port), '--bind', '127.0.0.1'], {
+      env: { ...process.env, REDIS_PASSWORD: 'a-password' },
+      stdio: 'ignore',
+    });
+    const exit = once(child, 'exit');
+    try {
+      await eventually('redis-server listens', () => isListening(port));
+      const known = new Redis(port, { password: 'a-password' });
+      expect(await known.config('GET', 'requirepass')).toEqual(['requirepass', 'a-password']);
+      expect(await known.config('GET', 'maxmemory-policy')).toEqual(['maxmemory-policy', 'noeviction']);
+      known.disconnect();
+    } finally {
+      child.kill('SIGTERM');
+    }
+    expect(await exit).toEqual([0, null]);
+  });
 });
