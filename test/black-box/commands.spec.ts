@@ -1,6 +1,8 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
@@ -251,6 +253,13 @@ describe('every command of the operator', () => {
       const { exitCode, stderr } = await outcome(command, ...options);
       expect([exitCode, stderr]).toEqual(isOnCitus ? [0, ''] : [1, expect.stringContaining('Citus')]);
     }
+  });
+
+  it('may be read in part: a closed pipe is no fault', async () => {
+    const program = spawn(process.execPath, [join(projectRoot(), 'dist/apps/cli/src/main.js'), 'help']);
+    program.stdout.destroy();
+    const [complaints] = await Promise.all([text(program.stderr), once(program, 'exit')]);
+    expect([complaints, program.exitCode]).toEqual(['', 0]);
   });
 
   it('ran above', async () => {
