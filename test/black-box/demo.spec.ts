@@ -10,6 +10,7 @@ import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { type RunningProgram, startProgram } from '#testing/program';
 import { addKey, prepareProject, type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
 
+const DEMO = join(projectRoot(), 'dist/apps/demo/src/main.js');
 const ALL_STEPS = 34;
 /** The confirmation mail is the first thing that a worker is needed for. */
 const FIRST_WORKER_STEP = 5;
@@ -135,7 +136,7 @@ describe('whoever tries Mailwright for the first time', () => {
 
     expect(exitCode).toBe(1);
     expect(stdout).toContain('expected  a key that is known here\n      came      status 401\n');
-    expect(stdout).toContain('`npm start` writes .data/demo.json anew');
+    expect(stdout).toContain('`mailwright start` writes .data/demo.json anew');
   });
 
   it('is told what to do when nothing runs', async () => {
@@ -146,7 +147,7 @@ describe('whoever tries Mailwright for the first time', () => {
 
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`Mailwright is not running: ${baseUrl} does not answer (ECONNREFUSED).\n`);
-    expect(stderr).toContain('Start it with `npm start` in another terminal');
+    expect(stderr).toContain('Start it with `mailwright start` in another terminal');
     expect(stdout).not.toContain('Summary');
   });
 
@@ -156,7 +157,18 @@ describe('whoever tries Mailwright for the first time', () => {
 
     expect([exitCode, stdout]).toEqual([1, '']);
     expect(stderr).toContain('There is no demo project yet');
-    expect(stderr).toContain('Start Mailwright with `npm start` in another terminal');
+    expect(stderr).toContain('Start Mailwright with `mailwright start` in another terminal');
+    expect(stderr).toContain('Or say where it runs: mailwright demo --base-url');
+  });
+
+  it('is told the commands of a clone where npm runs the demo', async () => {
+    const program = spawn(process.execPath, [DEMO], {
+      cwd: directory,
+      env: { ...process.env, npm_lifecycle_event: 'demo' },
+    });
+    const said = await text(program.stderr);
+    expect(said).toContain('Start Mailwright with `npm start` in another terminal');
+    expect(said).toContain('Or say where it runs: npm run demo -- --base-url');
   });
 
   const writeDemoFile = (baseUrl: string) =>
@@ -174,11 +186,10 @@ describe('whoever tries Mailwright for the first time', () => {
 
   /** Runs the built demo program in `directory`. */
   function demo(...args: string[]): Promise<{ exitCode: number | null; stdout: string; stderr: string }> {
-    const file = join(projectRoot(), 'dist/apps/demo/src/main.js');
     return new Promise((resolve) => {
       const program = execFile(
         process.execPath,
-        [file, ...args],
+        [DEMO, ...args],
         { cwd: directory },
         (_error, stdout, stderr) => resolve({ exitCode: program.exitCode, stdout, stderr }),
       );

@@ -1,6 +1,6 @@
 import { type DemoClient, type DemoRequest, UnreachableError } from './demo-client.js';
 import { type Answer, Unmet } from './answer.js';
-import { DemoError } from './options.js';
+import { COMMANDS, DemoError } from './options.js';
 import type { Outcome, Transcript } from './transcript.js';
 
 /** One request of the demo and its expected answer. */
@@ -115,7 +115,7 @@ function unmetOf(error: unknown): Unmet {
 function notRunning(error: UnreachableError): DemoError {
   return new DemoError(
     `Mailwright is not running: ${error.message}.\n` +
-      'Start it with `npm start` in another terminal, wait until it says that it runs, and try again.',
+      `Start it with \`${COMMANDS.start}\` in another terminal, wait until it says that it runs, and try again.`,
     { cause: error },
   );
 }

@@ -82,7 +82,7 @@ describe('the demo speaks', () => {
     async (text) => {
       await writeFile(path, text);
       await expect(findTarget({}, path)).rejects.toThrow(
-        'Start Mailwright with `npm start` in another terminal',
+        'Start Mailwright with `mailwright start` in another terminal',
       );
     },
   );

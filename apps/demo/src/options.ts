@@ -14,6 +14,12 @@ const parsedOptions = z.object({
   patience: z.number(),
 });
 
+/** Commands to type: of a clone where `npm run demo` was, else of the npm package. */
+export const COMMANDS =
+  process.env['npm_lifecycle_event'] === 'demo'
+    ? { start: 'npm start', demo: 'npm run demo --' }
+    : { start: 'mailwright start', demo: 'mailwright demo' };
+
 /** The options of `mailwright demo …` and `npm run demo -- …`; `patience` in seconds. */
 export type DemoOptions = z.output<typeof parsedOptions>;
 
@@ -22,9 +28,7 @@ export type DemoOptions = z.output<typeof parsedOptions>;
  * its `exitCode`.
  */
 export function parseOptions(args: readonly string[]): DemoOptions {
-  const command = new Command(
-    process.env['npm_lifecycle_event'] === 'demo' ? 'npm run demo --' : 'mailwright demo',
-  )
+  const command = new Command(COMMANDS.demo)
     .description(
       'Takes a subscriber from sign-up to unsubscribing against a running Mailwright, and shows each request.',
     )
@@ -71,7 +75,7 @@ export interface Target {
 }
 
 /**
- * Reads the target from the options, completed by the file that `npm start` writes. Throws `DemoError` when that file
+ * Reads the target from the options, completed by the file that `mailwright start` writes. Throws `DemoError` when that file
  * is needed and missing.
  */
 export async function findTarget(
@@ -94,8 +98,8 @@ async function readDemoFile(path: string): Promise<z.infer<typeof demoFile>> {
   } catch (error) {
     throw new DemoError(
       `There is no demo project yet: ${path} is missing or damaged.\n` +
-        'Start Mailwright with `npm start` in another terminal, wait until it says that it runs, and try again.\n' +
-        'Or say where it runs: npm run demo -- --base-url http://localhost:3000 --key mw_test_…',
+        `Start Mailwright with \`${COMMANDS.start}\` in another terminal, wait until it says that it runs, and try again.\n` +
+        `Or say where it runs: ${COMMANDS.demo} --base-url http://localhost:3000 --key mw_test_…`,
       { cause: error },
     );
   }

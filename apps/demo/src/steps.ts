@@ -13,9 +13,9 @@ import {
   type Wanted,
 } from './answer.js';
 import type { Step, Topic } from './flow.js';
+import { COMMANDS } from './options.js';
 
-const KEY_HINT =
-  'Is it another system than the key is from? `npm start` writes .data/demo.json anew with keys that work.';
+const KEY_HINT = `Is it another system than the key is from? \`${COMMANDS.start}\` writes .data/demo.json anew with keys that work.`;
 /** The hint after a step that waited for the worker in vain. */
 const WORKER_HINT = 'Mail is sent by the worker. Does it run?';
 const ISSUES = { firstCampaign: 'First issue', secondCampaign: 'Second issue' } as const;
