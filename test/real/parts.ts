@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { describe } from '@jest/globals';
 import { executable } from '#testing/executable';
 
@@ -30,6 +30,9 @@ const EXECUTABLES = {
   python: ['python3'],
   s3: ['s3s-fs'],
   collector: ['otelcol'],
+  laravel: ['php'],
+  django: ['/usr/bin/python3'],
+  rails: ['rails', 'rackup'],
 } as const;
 
 export type Part = keyof typeof EXECUTABLES;
@@ -40,6 +43,12 @@ const USERS: Partial<Record<Part, readonly string[]>> = {
   exim: ['Debian-exim'],
   opensmtpd: ['opensmtpd', 'opensmtpq'],
   postgresql: ['postgres'],
+};
+
+/** Libraries of Debian's packages, beside the executables. */
+const LIBRARIES: Partial<Record<Part, string>> = {
+  laravel: '/usr/share/php/Illuminate/autoload.php',
+  django: '/usr/lib/python3/dist-packages/django',
 };
 
 export const PARTS = Object.keys(EXECUTABLES) as readonly Part[];
@@ -54,6 +63,8 @@ export function executableOf(part: Part, name?: string): string {
 
 export function missing(part: Part): readonly string[] {
   const executables = EXECUTABLES[part].filter((name) => executable(name) === undefined);
+  const library = LIBRARIES[part];
+  if (library !== undefined && !existsSync(library)) return [...executables, library];
   const wanted = USERS[part];
   if (wanted === undefined || executables.length > 0) return executables;
   const users = wanted.filter((name) => !readFileSync('/etc/passwd', 'utf8').includes(`${name}:`));
