@@ -22,26 +22,30 @@ interface Framework {
   readonly part: Part;
   readonly language: string;
   /** Files as the guide says, beside the application. */
-  readonly files: (guide: Row & { readonly code: string; readonly form: string }) => Record<string, string>;
+  readonly files: (guide: Guide) => Record<string, string>;
+  /** Its token, in the form. */
+  readonly token: string;
   readonly application: readonly [source: string, name: string];
   readonly command: (port: number) => readonly string[];
   /** Status of a form without the token. */
   readonly refusal: number;
 }
 
-interface Row {
+interface Guide {
+  readonly code: string;
   readonly handler: string;
-  readonly inForm: string;
+  readonly form: string;
 }
 
 const FRAMEWORKS: readonly Framework[] = [
   {
     name: 'Laravel',
     part: 'laravel',
+    token: '@csrf',
     language: 'php',
     files: ({ code, handler, form }) => ({
       'newsletter.php': code,
-      'handler.php': `<?php return function (Illuminate\\Http\\Request $request) { ${handler} };`,
+      'handler.php': `<?php\nuse Illuminate\\Http\\Request;\nuse Illuminate\\Support\\Facades\\Route;\n${handler}`,
       'form.blade.php': form,
     }),
     application: ['laravel.php', 'index.php'],
@@ -51,10 +55,11 @@ const FRAMEWORKS: readonly Framework[] = [
   {
     name: 'Django',
     part: 'django',
+    token: '{% csrf_token %}',
     language: 'python',
     files: ({ code, handler, form }) => ({
       'newsletter.py': code,
-      'handler.py': `from django.shortcuts import redirect\nfrom newsletter import subscribe\n\ndef newsletter(request): ${handler}\n`,
+      'handler.py': `from newsletter import subscribe\n${handler}`,
       'form.html': form,
     }),
     application: ['django.py', 'app.py'],
@@ -64,10 +69,11 @@ const FRAMEWORKS: readonly Framework[] = [
   {
     name: 'Rails',
     part: 'rails',
+    token: '<%= hidden_field_tag :authenticity_token, form_authenticity_token %>',
     language: 'ruby',
     files: ({ code, handler, form }) => ({
       'newsletter.rb': code,
-      'handler.rb': `class NewslettersController\n  def create\n    ${handler}\n  end\nend\n`,
+      'handler.rb': handler,
       'form.erb': form,
     }),
     application: ['rails.ru', 'config.ru'],
@@ -98,9 +104,10 @@ describe.each(FRAMEWORKS)('the newsletter form of the guide', (framework) => {
       const port = await freePort();
       url = `http://127.0.0.1:${port}`;
       const place = serverDirectory(framework.part);
-      const row = rowOf(framework.name);
-      const form = codeOf('html').replace('>', `>\n  ${row.inForm}`);
-      const files = framework.files({ ...row, code: functionOf(framework.language), form });
+      const { name: title, language, token } = framework;
+      expect(GUIDE).toContain(`\`${token}\` in the form`);
+      const form = codeOf('html').replace('>', `>\n  ${token}`);
+      const files = framework.files({ code: functionOf(language), handler: handlerOf(title), form });
       for (const [name, content] of Object.entries(files)) writeFileSync(join(place, name), content);
       const [source, name] = framework.application;
       cpSync(join(APPLICATIONS, source), join(place, name));
@@ -115,8 +122,8 @@ describe.each(FRAMEWORKS)('the newsletter form of the guide', (framework) => {
     });
     afterAll(() => server?.stop());
 
-    it('signs a person up, in their language', async () => {
-      const email = `${framework.part}@example.com`;
+    /** What a form needs that is posted from the page: its cookies, and the field with the token. */
+    async function visit() {
       const page = await fetch(url);
       const cookie = page.headers
         .getSetCookie()
@@ -124,15 +131,24 @@ describe.each(FRAMEWORKS)('the newsletter form of the guide', (framework) => {
         .join('; ');
       const [hidden = ''] = /<input[^>]*type="hidden"[^>]*>/.exec(await page.text()) ?? [];
       const token = ['name', 'value'].map((name) => new RegExp(`${name}="([^"]+)"`).exec(hidden)?.[1] ?? '');
-      const answer = await post({ email, agree: 'on', [token[0] ?? '']: token[1] ?? '' }, cookie);
+      return { cookie, token: { [token[0] ?? '']: token[1] ?? '' } };
+    }
+
+    it('signs a person up, in their language', async () => {
+      const email = `${framework.part}@example.com`;
+      const { cookie, token } = await visit();
+      const answer = await post({ email, agree: 'on', ...token }, cookie);
       expect(answer.headers.get('location')).toMatch(/\/thanks$/);
       expect([302, 303]).toContain(answer.status);
       await expectPending(email);
     });
 
-    it('is refused without the token', async () => {
-      expect((await post({ email: 'stranger@example.com' }, '')).status).toBe(framework.refusal);
-      expect((await room.client.get('/subscribers/stranger@example.com')).status).toBe(404);
+    it('is refused without the token, and without the tick', async () => {
+      const email = 'stranger@example.com';
+      expect((await post({ email, agree: 'on' }, '')).status).toBe(framework.refusal);
+      const { cookie, token } = await visit();
+      expect((await post({ email, ...token }, cookie)).status).toBe(422);
+      expect((await room.client.get(`/subscribers/${email}`)).status).toBe(404);
     });
 
     const post = (fields: Record<string, string>, cookie: string) =>
@@ -148,12 +164,16 @@ describe.each(FRAMEWORKS)('the newsletter form of the guide', (framework) => {
 describe('the newsletter form of the guide in Next.js', () => {
   it('signs a person up and leads on at whatever host they see', async () => {
     const file = join(directory, 'route.ts');
-    const form = `new URLSearchParams({ email: 'next@example.com', agree: 'on' })`;
-    const request = `new Request('http://localhost:3000/newsletter', { method: 'POST', body: ${form}, headers: { 'accept-language': 'de' } })`;
-    const visit = `const answer = await POST(${request});\nconsole.log(answer.status, answer.headers.get('location'));\n`;
-    writeFileSync(file, `${functionOf('ts')}\n${rowOf('Next.js').handler}\n${visit}`);
+    const visit = `for (const agreed of [{}, { agree: 'on' }]) {
+  const body = new URLSearchParams({ email: 'next@example.com', ...agreed });
+  const headers = { 'accept-language': 'de' };
+  const answer = await POST(new Request('http://localhost:3000/newsletter', { method: 'POST', body, headers }));
+  console.log(answer.status, answer.headers.get('location'));
+}
+`;
+    writeFileSync(file, `${functionOf('ts')}\n${handlerOf('Next.js')}\n${visit}`);
     const outcome = await runIn(room, process.execPath, [file], PROGRAM_MS);
-    expect(outcome).toEqual({ exitCode: 0, output: '303 /thanks\n' });
+    expect(outcome).toEqual({ exitCode: 0, output: '422 null\n303 /thanks\n' });
     await expectPending('next@example.com');
   });
 });
@@ -178,8 +198,9 @@ function functionOf(language: string): string {
   return codeOf(language).replace(/\n.*subscribe\(.*\n$/, '\n');
 }
 
-function rowOf(framework: string): Row {
-  const line = GUIDE.split('\n').find((each) => each.startsWith(`| ${framework} |`)) ?? '';
-  const [, , , handler = '', inForm = ''] = line.split('|').map((cell) => cell.trim().replaceAll('`', ''));
-  return { handler, inForm };
+function handlerOf(framework: string): string {
+  const section = GUIDE.split(`### ${framework}\n`)[1]?.split('\n##')[0];
+  const [sample] = samplesOf(PAGE, section ?? '');
+  if (sample === undefined) throw new Error(`${PAGE} has no handler for ${framework}.`);
+  return sample.code;
 }

@@ -42,6 +42,6 @@ foreach (['Cookie\Cookie', 'Encryption\Encryption', 'Filesystem\Filesystem', 'Se
 $kernel = $app->make(Kernel::class);
 $app['router']->middleware('web')->group(function ($router): void {
     $router->view('/', 'form');
-    $router->post('/newsletter', require __DIR__ . '/handler.php');
+    require __DIR__ . '/handler.php';
 });
 $kernel->handle(Illuminate\Http\Request::capture())->send();

@@ -15,12 +15,16 @@ class News < Rails::Application
   end
 end
 
-class NewslettersController < ActionController::Base
+class ApplicationController < ActionController::Base
+end
+
+require_relative "handler"
+
+class NewslettersController
   def new
     render inline: File.read(File.join(__dir__, "form.erb"))
   end
 end
 
-require_relative "handler"
 News.initialize!
 run News
