@@ -1,5 +1,5 @@
 // Makes a release: npm run release -- 0.3.0
-// Version of package, SDK and chart, section of the changelog, both tarballs with the bill of materials in dist/release, each checked by
+// Version of package, SDK, chart and the pages that name it, section of the changelog, both tarballs with the bill of materials in dist/release, each checked by
 // installing it, then one commit and its tag. Nothing stays of a release that fails. Pushing and publishing are left to you.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,6 +8,8 @@ import { join, resolve } from 'node:path';
 
 const RELEASE = join('dist', 'release');
 const CHART = 'deploy/helm/mailwright/Chart.yaml';
+/** They name the tarball or the image with its version. */
+const PAGES = ['Dockerfile', 'docs/install-npm.md', 'docs/install-docker.md'];
 const [version = ''] = process.argv.slice(2);
 const tag = `v${version}`;
 const run = (program, ...args) => execFileSync(program, args, { stdio: ['ignore', 'inherit', 'inherit'] });
@@ -22,6 +24,11 @@ if (section === undefined) refuse(`CHANGELOG.md has neither "## Unreleased" nor 
 
 try {
   writeFileSync('CHANGELOG.md', changelog);
+  for (const page of PAGES)
+    writeFileSync(
+      page,
+      readFileSync(page, 'utf8').replaceAll(/(mailwright[-:])\d+\.\d+\.\d+(-\w[\w.]*\w)?/g, `$1${version}`),
+    );
   for (const directory of ['.', 'packages/sdk'])
     run(
       'npm',
