@@ -1,6 +1,7 @@
 // Makes a release: npm run release -- 0.3.0
-// Version of package, SDK, chart and the pages that name it, section of the changelog, both tarballs with the bill of materials in dist/release, each checked by
-// installing it, then one commit and its tag. Nothing stays of a release that fails. Pushing and publishing are left to you.
+// Version of package, SDK, chart and the pages that name it, section of the changelog, the API's document to compare later ones with
+// (unless it is 0.3.0-rc.1), both tarballs with the bill of materials in dist/release, each checked by installing it, then one commit and
+// its tag. Nothing stays of a release that fails. Pushing and publishing are left to you.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,8 +11,10 @@ const RELEASE = join('dist', 'release');
 const CHART = 'deploy/helm/mailwright/Chart.yaml';
 /** They name the tarball or the image with its version. */
 const PAGES = ['Dockerfile', 'docs/install-npm.md', 'docs/install-docker.md'];
+const COMPATIBILITY = 'test/compatibility';
 const [version = ''] = process.argv.slice(2);
 const tag = `v${version}`;
+const released = join(COMPATIBILITY, `openapi-${version}.json`);
 const run = (program, ...args) => execFileSync(program, args, { stdio: ['ignore', 'inherit', 'inherit'] });
 const said = (program, ...args) => execFileSync(program, args, { encoding: 'utf8' }).trim();
 
@@ -42,6 +45,11 @@ try {
     );
   const chart = readFileSync(CHART, 'utf8').replaceAll(/^(version|appVersion): .*$/gm, `$1: ${version}`);
   writeFileSync(CHART, chart);
+  if (!version.includes('-')) {
+    cpSync('docs/openapi.json', released);
+    writeFileSync(join(COMPATIBILITY, 'intended-breaks.json'), '[]\n');
+    run('git', 'add', released);
+  }
   rmSync(RELEASE, { recursive: true, force: true });
   mkdirSync(RELEASE, { recursive: true });
   run('.ci/check-install');
@@ -54,7 +62,7 @@ try {
   run('git', 'commit', '--quiet', '--all', '--message', `release: ${version}`);
   run('git', 'tag', '--annotate', tag, '--message', `Mailwright ${section}`, '--cleanup', 'verbatim');
 } catch (error) {
-  run('git', 'checkout', '--quiet', '--', '.');
+  run('git', 'reset', '--quiet', '--hard');
   rmSync(RELEASE, { recursive: true, force: true });
   throw error;
 }
