@@ -150,7 +150,7 @@ export function statusOf(
 
 type Grants = Pick<ApiKey, 'scopes' | 'expiresAt' | 'rateLimitPerMinute' | 'allowedNetworks'>;
 
-/** What `wanted` leaves out it gets from the key that asks for it. */
+/** Fills what `wanted` leaves out from the key that asks for it. */
 export function withGrantsOf(asking: Grants, wanted: NewApiKey): NewApiKey {
   const { expiresAt, rateLimitPerMinute, allowedNetworks } = wanted;
   return {

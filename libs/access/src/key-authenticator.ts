@@ -184,7 +184,7 @@ export class KeyAuthenticator
     this.#writing ??= setTimeout(() => void this.#writeUses(), milliseconds).unref();
   }
 
-  /** Those that cannot be written wait for the next minute. */
+  /** Writes when keys were used last; uses that cannot be written wait for the next minute. */
   async #writeUses(): Promise<void> {
     clearTimeout(this.#writing);
     this.#writing = undefined;

@@ -26,7 +26,7 @@ export interface AudiencePersonalData {
   /** Every change of a consent. */
   readonly consentRecord: RowPages;
   readonly confirmations: RowPages;
-  /** By their names. */
+  /** Keyed by their names. */
   readonly events: RowPages;
   readonly segments: RowPages;
   /** Changes of fields of the last year. */

@@ -336,7 +336,7 @@ function sentMails(groups: readonly HourGroup[]): SentMails {
   };
 }
 
-/** Those that wait for most first. */
+/** Orders by what waits, most first. */
 const byNeed = (a: OpenMails & SentMails, b: OpenMails & SentMails): number =>
   b.deferred + b.due - a.deferred - a.due || b.sent - a.sent;
 

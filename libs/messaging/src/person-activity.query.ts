@@ -5,7 +5,7 @@ import { bounceClassesOf } from '#deliverability';
 import { offsetOf, type Page, pageOfRows, type PageRequest, type Place, type ProjectScope } from '#kernel';
 import { Database, keptFrom, limitOf, ListOrder, named, neverJoined, totalOf } from '#platform';
 
-/** What happens to people: the types of webhooks' events, and more. */
+/** Types of events of people: those of webhooks, and more. */
 export const ACTIVITY_TYPES = [
   'subscriber.created',
   'subscriber.updated',

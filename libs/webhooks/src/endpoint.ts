@@ -26,7 +26,7 @@ export interface NewEndpoint {
   readonly events: readonly EventPattern[];
 }
 
-/** What is undefined stays. */
+/** Changes of an endpoint; undefined fields stay. */
 export interface EndpointPatch {
   readonly url?: string | undefined;
   readonly description?: string | null | undefined;

@@ -11,7 +11,7 @@ type Success<Id extends OperationId> = Operations[Id]['responses'] extends infer
   ? Responses[keyof Responses & (200 | 201 | 202 | 204)]
   : never;
 
-/** What is given, where `undefined` is the same as left out, also with `exactOptionalPropertyTypes`. */
+/** A type whose fields may be `undefined` instead of left out, also with `exactOptionalPropertyTypes`. */
 type Given<T> = T extends readonly (infer Element)[]
   ? Given<Element>[]
   : T extends object

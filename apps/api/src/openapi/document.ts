@@ -75,7 +75,7 @@ export interface OpenApiDocument {
   openapi: string;
   info: { title: string; version: string; description?: string };
   paths: Record<string, Record<string, OperationEntry>>;
-  /** What is posted to endpoints, by the type of event. */
+  /** Posts to endpoints, by the type of event. */
   webhooks?: Record<string, { readonly post: WebhookEntry }>;
   components: {
     schemas: Record<string, Schema>;

@@ -290,7 +290,7 @@ export interface ConsentProof {
 
 /** A caller's proof that an address is a person's. */
 export interface AddressProof {
-  /** How the person confirmed it, in the caller's words. */
+  /** Way in which the person confirmed it, in the caller's words. */
   readonly source: string;
   readonly confirmedAt: Date;
 }

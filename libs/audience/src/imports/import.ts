@@ -41,7 +41,7 @@ export class Import {
   /** Grants topics again that the address had unsubscribed from. */
   readonly resubscribe: boolean;
   readonly proof: ConsentProof;
-  /** Of rows that name none; null for an import of subscribers. */
+  /** Reason of rows that name none; null for an import of subscribers. */
   readonly suppressionReason: SuppressionReason | null;
   status: ImportStatus | 'RECEIVING' = 'RECEIVING';
   readonly columns: readonly ColumnTarget[] = [];

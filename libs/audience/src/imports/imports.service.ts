@@ -32,7 +32,7 @@ export interface ImportOptions {
 
 /** A client's options of a file of addresses to suppress. */
 export interface SuppressionImportOptions {
-  /** Of rows that name none. */
+  /** Reason of rows that name none. */
   readonly reason: SuppressionReason;
   readonly mapping: ColumnMapping;
 }
@@ -115,7 +115,7 @@ export class ImportsService {
     const createdAt = this.clock.now();
     const proof = consentProof('IMPORT', importId, consent);
     const added = new Import(importId, scope.environmentId, { ...order, proof }, createdAt);
-    // Whether the file can be read is not known yet: the entry of the audit log is that of its queueing.
+    // The file is not read yet: the entry of the audit log is that of its queueing.
     await AuditTrail.apart(() => this.imports.add(scope, added, notes));
     try {
       const total = await this.#store(scope, importId, opened, signal);

@@ -187,7 +187,7 @@ export const SURE_BELOW = 0.05;
 export interface VariantComparison {
   /** Number of the variant with the highest rate, the first of equal ones. */
   readonly leader: number;
-  /** Of the leader against each variant, in their order; null for itself. */
+  /** The leader against each variant, in their order; null for itself. */
   readonly pValues: readonly (number | null)[];
   /** The leader is better than each of the others. */
   readonly isSure: boolean;
@@ -226,6 +226,6 @@ export interface TestResult {
   /** False: chosen by hand. */
   readonly byRule: boolean;
   readonly decidedAt: string;
-  /** Of each variant. */
+  /** Each variant’s, in their order. */
   readonly counts: readonly VariantCounts[];
 }

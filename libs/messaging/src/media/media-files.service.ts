@@ -31,7 +31,7 @@ export interface ServedMedia {
 export class MediaFilesService {
   readonly #storage: MediaStorage;
   readonly #making = new Map<string, Promise<boolean>>();
-  /** By environment. */
+  /** Keyed by environment. */
   readonly #waiting = new Map<number, number>();
 
   constructor(

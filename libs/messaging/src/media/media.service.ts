@@ -129,7 +129,7 @@ export class MediaService {
     const name = newMediaName(environmentId);
     const now = this.clock.now();
     const abandonedAt = before(now, -ABANDONED_AFTER_MS);
-    // What is written from here on is removed, unless the image is there before.
+    // An image that is being written from now on is removed, unless its row is there by then.
     await this.database.write(
       scope,
       sql`insert into messaging.media_removals (environment_id, name, due_at) values (${environmentId}, ${name}, ${abandonedAt})`,

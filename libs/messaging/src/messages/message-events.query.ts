@@ -33,14 +33,14 @@ export interface MessageEvent {
   readonly id: string;
   readonly type: MessageEventType;
   readonly timestamp: Date;
-  /** Of an attempt: the reply of the mail server, or why there was none. */
+  /** Reply of the mail server to an attempt, or why there was none. */
   readonly reply: string | null;
-  /** Of BOUNCED. */
+  /** Class of a BOUNCED one. */
   readonly bounceClass: string | null;
   /** Reason for which nothing was sent. */
   readonly reason: string | null;
   readonly relayKey: string | null;
-  /** Of a click. */
+  /** Address of the link that was clicked. */
   readonly url: string | null;
   readonly linkNumber: number | null;
   /** The kind of program that opened the mail, or followed the link. */

@@ -19,7 +19,7 @@ export interface FilledMessage {
   readonly template: MessageTemplate | null;
   /** Dotted names of declared values of `data` that it may lack. */
   readonly optional: readonly string[];
-  /** By field. */
+  /** Keyed by field. */
   readonly faults: Readonly<Record<string, string>>;
 }
 

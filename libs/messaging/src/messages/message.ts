@@ -44,11 +44,11 @@ export interface AttachedFile extends Omit<Attachment, 'content'> {
 /** The parts of a message that its author writes. */
 export interface MessageParts {
   readonly subject: string;
-  /** Of a template; null: none. */
+  /** Preview text of a template; null: none. */
   readonly previewText?: string | null;
   readonly contentJson: string | null;
   readonly text: string | null;
-  /** Of a template: the locale of the translation that they are from; null: its own content. */
+  /** Locale of the template's translation that they are from; null: its own content. */
   readonly translation?: string | null;
 }
 
@@ -220,7 +220,7 @@ export type MessageRefusal =
   | NotSubscribedError
   | TooManyMessagesError;
 
-/** How a batch is accepted: as a whole or not at all, or each message by itself. */
+/** Ways to accept a batch: as a whole or not at all, or each message by itself. */
 export const BATCH_MODES = ['ALL', 'EACH'] as const;
 export type BatchMode = (typeof BATCH_MODES)[number];
 

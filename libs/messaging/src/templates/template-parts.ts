@@ -131,7 +131,7 @@ export function keysIn(content: NamingContent): readonly string[] {
 
 export interface Resolved {
   readonly content: ResolvedContent;
-  /** By the path of the template that was resolved. */
+  /** Keyed by the path of the template that was resolved. */
   readonly faults: Faults;
   /** The same for parts that are not published. */
   readonly unpublished: Faults;

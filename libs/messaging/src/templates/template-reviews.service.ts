@@ -12,7 +12,7 @@ import { type Part, type Resolved, TemplateResolver } from './template-parts.js'
 /** A template with all that it depends on put in, and what was found in it. */
 export interface ReviewedTemplate {
   readonly content: ResolvedContent;
-  /** By path. */
+  /** Keyed by path. */
   readonly faults: Faults;
   /** Pieces that no mail can carry. */
   readonly removed: readonly string[];
@@ -98,7 +98,7 @@ export class TemplateReviewsService {
   }
 }
 
-/** What one language shows of a value, and another: the text is the weakest guess. */
+/** Joins what two languages show of a value: text is the weakest guess of its type. */
 const merged = (one: FoundVariable, other: FoundVariable): FoundVariable => ({
   name: one.name,
   type: one.type === 'STRING' ? other.type : one.type,

@@ -146,7 +146,7 @@ export class TemplateRepository {
     return { ...content, ...rest };
   }
 
-  /** What is in use, as it was written; null where nothing is. */
+  /** The content in use, as it was written; null where none is. */
   async published(scope: ProjectScope, { id, publishedVersion }: Template): Promise<TemplateContent | null> {
     if (publishedVersion === null) return null;
     const row = await versionsOf(this.database.tables(), scope, id)

@@ -16,7 +16,7 @@ export interface TemplateTranslation {
 export interface TemplateContent extends TemplateTranslation {
   /** Reason why mail of it may be sent without consent; of a MESSAGE alone. */
   readonly purpose: string | null;
-  /** By BCP 47 locale. */
+  /** Keyed by BCP 47 locale. */
   readonly translations: Readonly<Record<string, TemplateTranslation>>;
   readonly variables: readonly TemplateVariable[];
   /** Key of the PARTIAL that it is put into. */

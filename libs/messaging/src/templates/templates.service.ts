@@ -74,7 +74,7 @@ export class TemplatesService {
     return this.templates.list(scope, request, filter);
   }
 
-  /** By key or alias. Throws NotFoundError. */
+  /** Finds one by key or alias. Throws NotFoundError. */
   get(scope: ProjectScope, keyOrAlias: string): Promise<Template> {
     return this.templates.named(scope, keyOrAlias);
   }

@@ -75,7 +75,7 @@ type Entry = Pick<
   | 'after'
 > & { readonly actor: AuditRow['actorType'] };
 
-/** Of what an entry does not say there is null in the row, and in its hash. */
+/** Null in the row and in its hash, unless the entry says it. */
 const UNSAID = {
   keyId: null,
   network: null,

@@ -58,7 +58,7 @@ function takeOverConsole(logger: Logger): void {
 /** Growth of old objects until they are collected, in per cent of the live ones; V8 would let a small heap grow fourfold. */
 const GROWING_PER_CENT = 50;
 
-/** What the start has set off, such as first looks for work, has ended by then. */
+/** Time until the start's own work, such as first looks for due mail, has ended. */
 const AFTERMATH_MS = 10_000;
 
 /**

@@ -22,7 +22,7 @@ interface UsingVersion {
   readonly name: string;
   readonly nodes: string;
   readonly versionId: number;
-  /** By the place of the node. */
+  /** Keyed by the place of the node. */
   readonly templateIds: readonly (string | null)[];
 }
 

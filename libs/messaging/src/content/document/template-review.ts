@@ -33,7 +33,7 @@ export interface FoundVariable {
 }
 
 export interface TemplateReview {
-  /** By the path of the template. */
+  /** Keyed by the path of the template. */
   readonly faults: Faults;
   /** Pieces that no mail can carry: see `RemovedContent`. */
   readonly removed: readonly string[];

@@ -10,9 +10,9 @@ import { TOO_COMPLEX } from '../content.errors.js';
 interface ProcessLimits {
   /** CPU time of one task. */
   readonly cpuMs: number;
-  /** Of JavaScript's objects. */
+  /** Most that JavaScript's objects may take. */
   readonly memoryMb: number;
-  /** Of the whole process, native libraries included. Absent: not watched. */
+  /** Most that the whole process may take, native libraries included. Absent: not watched. */
   readonly processMb?: number;
 }
 

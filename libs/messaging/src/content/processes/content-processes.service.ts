@@ -183,7 +183,7 @@ export class ContentProcessesService implements OnApplicationBootstrap, OnApplic
     { environmentId }: Pick<ProjectScope, 'environmentId'>,
     input: TaskInput<'image'>,
   ): Promise<StoredImage> {
-    // By environment, which is all that is known of those who look at images.
+    // The environment is all that is known of those who look at images.
     return valueOf(await this.pools.images.run(environmentId, 'image', input));
   }
 

@@ -11,7 +11,7 @@ export interface StoredImage {
 
 const MOST_PIXELS = 40_000_000;
 const MOST_FRAMES = 300;
-/** Of all frames together: what is decoded within the limits of the process. */
+/** All frames together, so that they are decoded within the limits of the process. */
 const MOST_PIXELS_OF_FRAMES = 150_000_000;
 const LONGEST_SIDE = 16_383;
 /** Larger than an upload may be: a photo of little quality takes more when it is written anew. */

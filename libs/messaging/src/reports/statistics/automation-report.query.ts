@@ -6,7 +6,7 @@ import { automationOf } from '../../automations/automation.repository.js';
 import { ALL_TIME } from '../../engagement/automation-counters.repository.js';
 import type { LinkFigures } from './campaign-links.query.js';
 
-/** What came of mails. */
+/** Outcomes of mails. */
 interface MailFigures {
   readonly sent: number;
   /** Sent, and not come back since. */

@@ -54,7 +54,7 @@ export interface CampaignLanguages {
 interface Rate {
   /** 0 to 1; of nothing 0. */
   readonly rate: number;
-  /** Of the true rate with 95 % confidence: Wilson's score interval. */
+  /** Bounds of the true rate with 95 % confidence: Wilson's score interval. */
   readonly low: number;
   readonly high: number;
 }
@@ -64,10 +64,10 @@ export interface VariantResult extends VariantCounts {
   /** Its number, from 1. */
   readonly variant: number;
   readonly name: string;
-  /** Of the delivered. */
+  /** Share of the delivered. */
   readonly opens: Rate;
   readonly clicks: Rate;
-  /** Of the difference to the leader; null for the leader. */
+  /** Probability that chance alone makes such a difference to the leader; null for the leader. */
   readonly pValue: number | null;
   /** The counts by which the test was decided; null before. */
   readonly decidedBy: VariantCounts | null;

@@ -57,7 +57,7 @@ export interface MailStatistics extends StatisticsRequest {
   readonly rows: readonly StatisticsRow[];
   /** Each mail once. */
   readonly totals: MailFigures;
-  /** How many are together in rows without a key. */
+  /** Number of those that are together in rows without a key. */
   readonly othersCount: number;
 }
 
@@ -170,7 +170,7 @@ export class MailStatisticsQuery {
       throw new DomainValidationError({ to: `must be at most ${most} days after from with this interval` });
     const begin = bucketOf(from, interval);
     const end = bucketAfter(bucketOf(new Date(to.getTime() - 1), interval), interval);
-    // By the hour first: few are left whose bucket is looked for.
+    // Grouped by the hour first: few are left whose bucket is looked for.
     const bucketsOf = (table: string, ...columns: readonly string[]) => {
       const wanted = sql.join(columns.map((column) => sql.ref(column)));
       return sql`

@@ -41,7 +41,7 @@ export interface TemplateSample {
 export interface TemplatePreview extends Readonly<
   Record<'subject' | 'previewText' | 'html' | 'text', string | null>
 > {
-  /** Of the template by path, and of `data`. */
+  /** Faults of the template by path, and of `data`. */
   readonly faults: Faults;
   /** Pieces that no mail can carry. */
   readonly removed: readonly string[];
