@@ -3,6 +3,7 @@ import { API_SCOPES } from '#kernel';
 import type { ApiAnswer, ApiClient } from '#testing/api-client';
 import { ApiClient as Client } from '#testing/api-client';
 import { openApiDocument } from '#testing/openapi-validation';
+import { runCliForJson } from '#testing/operator-cli';
 import { expectProblem, timelessProblem } from '#testing/problems';
 import { prolongWindowOfKey } from '#testing/rate-limit-window';
 import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
@@ -430,6 +431,27 @@ describe('problems', () => {
       if (answer.status >= 400) expect(answer.headers.get('content-type')).toBe('application/problem+json');
     },
   );
+
+  it('never are a 5xx, whatever parameter of whatever operation has a NUL', async () => {
+    const making = ['operator-key:create', '--name', 'NUL', '--scopes', 'all'];
+    const made = await runCliForJson(system.variables, making);
+    const operator = new Client(system.baseUrl, String(made['key']), '/operator/v1');
+    for (const caller of [client, operator]) {
+      const { paths } = await openApiDocument(system.baseUrl, caller === operator ? caller.prefix : '');
+      for (const [template, methods] of Object.entries(paths))
+        for (const [method, { parameters = [] }] of Object.entries(methods))
+          for (const { in: place, name } of parameters) {
+            if (place !== 'query' && place !== 'path') continue;
+            const path = template
+              .slice(caller.prefix.length)
+              .replaceAll(/\{(\w+)\}/g, (_all, part) => (part === name ? 'a%00b' : 'x'));
+            const query = place === 'query' ? `?${name}=a%00b` : '';
+            const { status } = await caller.request(method.toUpperCase(), path + query, {});
+            const isRefused = place === 'query' ? status === 400 : status < 500;
+            expect([method, path + query, status, isRefused]).toEqual([method, path + query, status, true]);
+          }
+    }
+  });
 
   it('carry the request’s own id when it is usable, else a new one', async () => {
     const idOf = async (given: string) => {

@@ -15,6 +15,7 @@ export class TenantAlreadyExistsError extends DomainError {
 }
 
 const TENANT_KEY = /^[A-Z][A-Z0-9]{1,15}$/;
+export const TENANT_KEY_FAULT = 'must be 2 to 16 capital letters and digits, beginning with a letter';
 const MAX_NAME_LENGTH = 200;
 
 /** The billed organisation, with its projects. */
@@ -40,12 +41,14 @@ export class Tenant {
 /** Faults of a new tenant, by field. */
 function tenantFaults({ tenantKey, name }: NewTenant): Record<string, string> {
   const faults: Record<string, string> = {};
-  if (!TENANT_KEY.test(tenantKey)) {
-    faults['tenantKey'] = 'must be 2 to 16 capital letters and digits, beginning with a letter';
-  }
+  if (!isTenantKey(tenantKey)) faults['tenantKey'] = TENANT_KEY_FAULT;
   const fault = nameFault(name);
   if (fault !== null) faults['name'] = fault;
   return faults;
+}
+
+export function isTenantKey(text: string): boolean {
+  return TENANT_KEY.test(text);
 }
 
 /** Fault of a name that people read, or null. */

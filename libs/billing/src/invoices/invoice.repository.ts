@@ -49,6 +49,7 @@ export class InvoiceRepository {
   }
 
   async tenantOf(invoiceNumber: string): Promise<number | null> {
+    if (invoiceNumber.includes('\u0000')) return null;
     const row = await this.database
       .tables<BillingTables>()
       .selectFrom('billing.invoices')

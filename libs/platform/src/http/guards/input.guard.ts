@@ -8,6 +8,8 @@ import { invalidRequest, ProblemError } from '../operation/problem.js';
 import { inputErrors, WHOLE_BODY } from '../operation/validation.js';
 
 const UNKNOWN = 'is not a known field';
+/** PostgreSQL has no text with one. */
+const HAS_NUL = 'must not contain a NUL character';
 
 /** Refuses an answer that is not wanted, a body that could not be read, and input that would be ignored. */
 @Injectable()
@@ -29,18 +31,29 @@ function refuseUnacceptable({ response }: OperationOptions, { headers }: Fastify
   throw new ProblemError('not-acceptable', { detail: `This operation answers in ${produced}.` });
 }
 
-/** Refuses input that would be ignored, unknown query parameters and a body where none is taken, with all other errors. */
+/**
+ * Refuses input that would be ignored, unknown query parameters and a body where none is taken, and parameters that no text can
+ * equal, with all other errors.
+ */
 function refuseUnknownInput(operation: OperationOptions, { method, query, body }: FastifyRequest): void {
   const inBody = unexpectedBody(operation, body);
   const inQuery = unknownNames(query, operation.query?.shape).flatMap((fault) =>
     fault[0] === FIELDS_PARAMETER.name && takesFields(method, operation) ? fieldsFault(query) : [fault],
   );
-  if (inBody.length === 0 && inQuery.length === 0) return;
+  const faults = [...inBody, ...nulFaults(query), ...inQuery];
+  if (faults.length === 0) return;
   throw invalidRequest({
     ...inputErrors(operation.query, query),
     ...(body instanceof Readable ? {} : inputErrors(operation.body, body ?? {})),
-    ...Object.fromEntries([...inBody, ...inQuery]),
+    ...Object.fromEntries(faults),
   });
+}
+
+function nulFaults(query: unknown): readonly Fault[] {
+  const given = Object.entries(query ?? {}) as [string, string | string[]][];
+  return given
+    .filter(([, text]) => [text].flat().some((one) => one.includes('\0')))
+    .map(([name]) => [name, HAS_NUL]);
 }
 
 type Fault = readonly [field: string, fault: string];
