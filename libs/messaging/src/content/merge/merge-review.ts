@@ -1,5 +1,5 @@
 import { MergeTemplateError } from '../content.errors.js';
-import { templatePieces } from './merge-tags.js';
+import { type TemplatePiece, templatePieces } from './merge-tags.js';
 import { compileMergeTemplate, compilePlainTemplate, type MergeTemplate } from './merge-template.js';
 import { KNOWN_VARIABLES, SAMPLE_VALUES } from './merge-values.js';
 
@@ -177,9 +177,12 @@ const DATA_PATH = /(?<![\w.])data((?:\s*\.\s*[A-Za-z_][\w-]*)+)/g;
 const HAS_DEFAULT = /\|\s*default\b/;
 const LOOP = /^\{%-?\s*for\b/;
 
-/** The paths in a message's data that it cannot do without: shown without a default, or gone through by a loop; `order.id`. */
+/**
+ * The paths in a message's data that it cannot do without: shown without a default, or gone through by a loop; `order.id`. None in
+ * a text whose merge tags are not closed.
+ */
 export function requiredDataIn(texts: readonly string[]): string[] {
-  const pieces = texts.flatMap((text) => templatePieces(text));
+  const pieces = texts.flatMap((text) => piecesIfClosed(text) ?? []);
   const needing = pieces.filter(
     ({ kind, source }) =>
       (kind === 'output' && !HAS_DEFAULT.test(source)) || (kind === 'tag' && LOOP.test(source)),
@@ -227,10 +230,15 @@ function parsed(document: string): unknown {
 
 /** Merge tags of a text as written; the whole text where they are not closed. */
 export function tagsIn(text: string): readonly string[] {
+  const pieces = piecesIfClosed(text);
+  return pieces?.flatMap(({ kind, source }) => (kind === 'text' ? [] : [source])) ?? [text];
+}
+
+function piecesIfClosed(text: string): readonly TemplatePiece[] | null {
   try {
-    return templatePieces(text).flatMap(({ kind, source }) => (kind === 'text' ? [] : [source]));
+    return templatePieces(text);
   } catch {
-    return [text];
+    return null;
   }
 }
 
