@@ -127,6 +127,25 @@ describe('what comes from outside', () => {
     expect((await client.patch('/subscribers/nulls@example.com', { customFields: null })).status).toBe(200);
   });
 
+  it('changes nothing where it names no change, the time of the last change neither', async () => {
+    const make = async (path: string, body: object, key: string): Promise<string> => {
+      const made = await client.post(path, body);
+      expect([made.status, made.at('errors')]).toEqual([201, undefined]);
+      return `${path}/${made.at(key)}`;
+    };
+    const relay = { name: 'Own', kind: 'SMTP', host: '127.0.0.1', port: 9, streams: ['AUTOMATION'] };
+    for (const [path, same] of [
+      [await make('/api-keys', { name: 'Shop', scopes: ['topics:read'] }, 'id'), { name: 'Shop' }],
+      [await make('/webhook-endpoints', { url: 'http://127.0.0.1:9/hook' }, 'id'), { status: 'ENABLED' }],
+      [await make('/templates', { name: 'Receipt', kind: 'PARTIAL' }, 'templateKey'), { name: 'Receipt' }],
+      [await make('/relays', relay, 'relayKey'), { name: 'Own', status: 'ACTIVE' }],
+      ['/project', { timeZone: 'UTC' }],
+    ] as const) {
+      const { body } = await client.get(path);
+      for (const changes of [{}, same]) expect((await client.patch(path, changes)).body).toEqual(body);
+    }
+  });
+
   it('has an answer of a bounded size, however much is wrong', async () => {
     const header = Array.from({ length: 100_000 }, (_, n) => `c${n}`).join(',');
     const refused = await client.post(

@@ -8,6 +8,7 @@ import {
   InvalidStateError,
   isWithinNetworks,
   parseNetwork,
+  patched,
 } from '#kernel';
 import { nameFault } from './tenant.js';
 
@@ -110,10 +111,9 @@ export class ApiKey {
     const { rateLimitPerMinute = this.rateLimitPerMinute } = changes;
     const changed = { name, scopes: this.scopes, rateLimitPerMinute, allowedNetworks };
     refuse(keyFaults(changed, now, API_SCOPES));
-    this.name = name.trim();
-    this.rateLimitPerMinute = rateLimitPerMinute;
-    this.allowedNetworks = networksOf(changed);
-    this.updatedAt = now;
+    const networks = networksOf(changed);
+    const patch = { name: name.trim(), rateLimitPerMinute, allowedNetworks: networks };
+    if (patched(this, ['name', 'rateLimitPerMinute', 'allowedNetworks'], patch)) this.updatedAt = now;
   }
 
   /** Revokes it for good and returns since when; a second time changes nothing. */

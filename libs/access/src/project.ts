@@ -9,6 +9,7 @@ import {
   parseColour,
   parseEmailAddress,
   parseLocale,
+  patched,
   type ProjectScope,
   SHIPPED_LOCALES,
   shippedLocale,
@@ -125,7 +126,7 @@ export class Project {
   /** Fields left out stay. Throws `DomainValidationError`. */
   change(changes: ProjectChanges, now: Date): void {
     refuse(changeFaults(changes));
-    Object.assign(this, settingsOf(changes), { updatedAt: now });
+    if (patched(this, SETTINGS, settingsOf(changes))) this.updatedAt = now;
   }
 }
 

@@ -13,6 +13,7 @@ export * from './locale.js';
 export * from './mail-body.js';
 export * from './metadata.js';
 export * from './page.js';
+export * from './patched.js';
 export * from './project-scope.js';
 export * from './proportion.js';
 export * from './time.js';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   DomainValidationError,
+  patched,
   PUBLISHED_EVENT_TYPES,
   type PublishedEventType,
   type ProjectScope,
@@ -70,12 +71,15 @@ export class Endpoint {
 
   /** Changes the fields that are given. */
   change({ url, description, events, status }: EndpointPatch, now: Date): void {
-    this.url = url ?? this.url;
-    if (description !== undefined) this.description = description;
-    if (events !== undefined) this.eventTypes = storedEvents(events);
-    if (status !== undefined) this.disabledReason = null;
-    this.status = status ?? this.status;
-    this.updatedAt = now;
+    const patch = {
+      url,
+      description,
+      eventTypes: events === undefined ? undefined : storedEvents(events),
+      status,
+      disabledReason: status === undefined ? undefined : null,
+    };
+    const fields = ['url', 'description', 'eventTypes', 'status', 'disabledReason'] as const;
+    if (patched(this, fields, patch)) this.updatedAt = now;
   }
 
   /** Sets a new secret, sealed; the previous one signs beside it for `overlapHours`. */

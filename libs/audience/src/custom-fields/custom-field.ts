@@ -1,5 +1,4 @@
-import { InvalidStateError } from '#kernel';
-import { patched } from '../patched.js';
+import { InvalidStateError, patched } from '#kernel';
 
 export const CUSTOM_FIELD_TYPES = [
   'TEXT',

@@ -1,5 +1,4 @@
-import { DomainValidationError } from '#kernel';
-import { patched } from '../patched.js';
+import { DomainValidationError, patched } from '#kernel';
 
 export const SEGMENT_TYPES = ['STATIC', 'DYNAMIC'] as const;
 export type SegmentType = (typeof SEGMENT_TYPES)[number];

@@ -4,11 +4,11 @@ import {
   type Metadata,
   type MetadataPatch,
   parseEmailAddress,
+  patched,
   patchedMetadata,
 } from '#kernel';
 import type { SubscriberStatus } from '../consents/consent.js';
 import type { CustomFieldValues } from '../custom-fields/custom-field.js';
-import { patched } from '../patched.js';
 
 export type SubscriberSource = 'API' | 'IMPORT' | 'FORM' | 'MANUAL';
 

@@ -1,5 +1,4 @@
-import { matchLocale, type Metadata, type MetadataPatch, patchedMetadata } from '#kernel';
-import { patched } from '../patched.js';
+import { matchLocale, type Metadata, type MetadataPatch, patched, patchedMetadata } from '#kernel';
 
 export const TOPIC_STATUSES = ['ACTIVE', 'INACTIVE', 'ARCHIVED'] as const;
 export type TopicStatus = (typeof TOPIC_STATUSES)[number];

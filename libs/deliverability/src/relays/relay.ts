@@ -94,6 +94,7 @@ export class Relay {
   }
 
   change({ status, passwordBox, feedbackKeyBox, ...settings }: RelayPatch, now: Date): void {
+    const before = this.status;
     const changed = SETTINGS.filter(
       (field) => settings[field] !== undefined && !isDeepStrictEqual(settings[field], this[field]),
     );
@@ -103,7 +104,8 @@ export class Relay {
     const isAnother = passwordBox !== undefined || changed.some((field) => OF_THE_NEXT_HOP.has(field));
     if (status === 'PAUSED') settle(this, 'PAUSED');
     else if (status === 'ACTIVE' || (isAnother && this.status === 'FAILING')) settle(this, 'ACTIVE');
-    this.updatedAt = now;
+    if (isAnother || changed.length > 0 || feedbackKeyBox !== undefined || this.status !== before)
+      this.updatedAt = now;
   }
 
   /** Makes the feedback address that it had none. */

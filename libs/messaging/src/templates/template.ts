@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { DomainError, type Metadata, type MetadataPatch, patchedMetadata } from '#kernel';
+import { DomainError, type Metadata, type MetadataPatch, patched, patchedMetadata } from '#kernel';
 import { TEMPLATE_KEY } from '../content/document/content-document.js';
 import type { TemplateKind } from '../content/merge/template-variables.js';
 import type { TemplateVariable } from '../content/merge/template-variables.js';
@@ -117,12 +117,10 @@ export class Template {
   /** Changes the draft, which may become what `published` is, the content in use; name, alias and metadata at once. */
   revise(changes: TemplateChanges, published: TemplateContent | null, now: Date): void {
     const { name = this.name, alias = this.alias } = changes;
-    this.name = name;
-    this.alias = alias;
-    this.metadata = patchedMetadata(this.metadata, changes.metadata);
-    this.draft = revisedContent(changes, this.draft);
+    const metadata = patchedMetadata(this.metadata, changes.metadata);
+    const patch = { name, alias, metadata, draft: revisedContent(changes, this.draft) };
+    if (patched(this, ['name', 'alias', 'metadata', 'draft'], patch)) this.updatedAt = now;
     this.compareDraft(published);
-    this.updatedAt = now;
   }
 
   /** Puts a version with this content in use. */
