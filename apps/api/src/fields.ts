@@ -7,6 +7,7 @@ import {
   type DomainError,
   DomainValidationError,
   isTimeZone,
+  lengthOf,
   LOCALE_FAULT,
   type MetadataPatch,
   parseEmailAddress,
@@ -43,11 +44,6 @@ export function requiredLine(max: number) {
 /** Text that may have tabs and line breaks, of at most `max` characters. */
 export function prose(max: number) {
   return textField(max, CONTROL_BUT_LAYOUT);
-}
-
-/** Counted as JSON Schema does: Unicode code points. */
-function lengthOf(value: string): number {
-  return value.length - (value.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 }
 
 /** An e-mail address, which the output has as text. */

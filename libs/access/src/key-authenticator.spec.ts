@@ -228,6 +228,19 @@ describe('An API key', () => {
     );
   });
 
+  it('has a name of 200 characters at most, as people count them, on one line', async () => {
+    const scopes = ['topics:read'];
+    for (const name of ['😀'.repeat(200), 'é'.repeat(200)])
+      expect((await keys.create(project.test, { name, scopes })).name).toBe(name);
+    for (const [name, fault] of [
+      ['😀'.repeat(201), 'must be at most 200 characters'],
+      ['Shop\u001b[2J', 'must not contain control characters'],
+    ] as const)
+      await expect(keys.create(project.test, { name, scopes })).rejects.toMatchObject({
+        errors: { name: fault },
+      });
+  });
+
   it('is listed with its state, newest first, without the key', async () => {
     const mine = await createProject(test, 'LIST');
     const made = { name: 'Website', scopes: ['topics:read'] as const };

@@ -15,7 +15,7 @@ import {
   shippedLocale,
   TIME_ZONE_FAULT,
 } from '#kernel';
-import { nameFault } from './tenant.js';
+import { lengthFault, nameFault, textFault } from './tenant.js';
 
 const SETTINGS = [
   'name',
@@ -74,7 +74,6 @@ const MAX_TEXT_LENGTH = 1000;
 /** A display name is a word of one header line (RFC 5322 §2.1.1: 998 characters), read on a phone. */
 const MAX_SENDER_NAME_LENGTH = 100;
 const MAX_URL_LENGTH = 2000;
-const CONTROL = /\p{Cc}/u;
 
 /** One product or brand that mail is sent for. */
 export class Project {
@@ -146,9 +145,9 @@ function projectFaults(project: NewProject): Record<string, string> {
 export function changeFaults(changes: ProjectChanges): Record<string, string> {
   const faults: [string, string | null][] = [
     ['name', ifGiven(changes.name, nameFault)],
-    ['description', ifGiven(changes.description, descriptionFault)],
-    ['senderName', ifGiven(changes.senderName, senderNameFault)],
-    ['postalAddress', ifGiven(changes.postalAddress, (text) => nameFault(text, MAX_TEXT_LENGTH))],
+    ['description', ifGiven(changes.description, (text) => lengthFault(text, MAX_TEXT_LENGTH))],
+    ['senderName', ifGiven(changes.senderName, (name) => nameFault(name, MAX_SENDER_NAME_LENGTH))],
+    ['postalAddress', ifGiven(changes.postalAddress, (text) => textFault(text, MAX_TEXT_LENGTH))],
     ['defaultFromEmail', ifGiven(changes.defaultFromEmail, addressFault)],
     ['replyTo', ifGiven(changes.replyTo, addressFault)],
     ['defaultLocale', ifGiven(changes.defaultLocale, defaultLocaleFault)],
@@ -199,7 +198,7 @@ export function webAddressFault(text: string): string | null {
   const url = /^[^\s\p{Cc}\p{Cs}]+$/u.test(text) ? URL.parse(text) : null;
   if (url?.protocol !== 'https:') return 'must be an https URL';
   if (url.username !== '' || url.password !== '') return 'must not carry a user name or a password';
-  return text.length > MAX_URL_LENGTH ? `must be at most ${MAX_URL_LENGTH} characters` : null;
+  return lengthFault(text, MAX_URL_LENGTH);
 }
 
 /** Fault of a host name by itself; the service refuses the installation's own besides. */
@@ -214,15 +213,6 @@ function ifGiven<Value>(
   faultOf: (value: Value) => string | null,
 ): string | null {
   return value === null || value === undefined ? null : faultOf(value);
-}
-
-function descriptionFault(text: string): string | null {
-  return text.length > MAX_TEXT_LENGTH ? `must be at most ${MAX_TEXT_LENGTH} characters` : null;
-}
-
-function senderNameFault(senderName: string): string | null {
-  if (CONTROL.test(senderName)) return 'must be one line';
-  return nameFault(senderName, MAX_SENDER_NAME_LENGTH);
 }
 
 function addressFault(address: string): string | null {

@@ -93,7 +93,7 @@ describe('Tenants and their projects', () => {
         projectKey: 'must be 2 to 8 capital letters and digits, beginning with a letter',
         name: 'must not be blank',
         description: 'must be at most 1000 characters',
-        senderName: 'must be one line',
+        senderName: 'must not contain control characters',
         postalAddress: 'must not be blank',
         defaultFromEmail: 'is not an e-mail address',
       },

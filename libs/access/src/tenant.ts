@@ -1,4 +1,4 @@
-import { DomainError, DomainValidationError } from '#kernel';
+import { DomainError, DomainValidationError, lengthOf } from '#kernel';
 
 export interface NewTenant {
   readonly tenantKey: string;
@@ -17,6 +17,7 @@ export class TenantAlreadyExistsError extends DomainError {
 const TENANT_KEY = /^[A-Z][A-Z0-9]{1,15}$/;
 export const TENANT_KEY_FAULT = 'must be 2 to 16 capital letters and digits, beginning with a letter';
 const MAX_NAME_LENGTH = 200;
+const CONTROL = /\p{Cc}/u;
 
 /** The billed organisation, with its projects. */
 export class Tenant {
@@ -51,8 +52,16 @@ export function isTenantKey(text: string): boolean {
   return TENANT_KEY.test(text);
 }
 
-/** Fault of a name that people read, or null. */
+/** Fault of a name that people read in lists, headers and terminals, or null. */
 export function nameFault(name: string, maxLength = MAX_NAME_LENGTH): string | null {
-  if (name.trim() === '') return 'must not be blank';
-  return name.length > maxLength ? `must be at most ${maxLength} characters` : null;
+  return CONTROL.test(name) ? 'must not contain control characters' : textFault(name, maxLength);
+}
+
+/** Fault of a text that must be there, or null. */
+export function textFault(text: string, maxLength: number): string | null {
+  return text.trim() === '' ? 'must not be blank' : lengthFault(text, maxLength);
+}
+
+export function lengthFault(text: string, maxLength: number): string | null {
+  return lengthOf(text) > maxLength ? `must be at most ${maxLength} characters` : null;
 }

@@ -5,6 +5,11 @@ export function counted(count: number | bigint, noun: string): string {
   return `${count} ${noun}${Number(count) === 1 ? '' : 's'}`;
 }
 
+/** Length of a text in Unicode code points, as JSON Schema and PostgreSQL count it. */
+export function lengthOf(text: string): number {
+  return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
+}
+
 /** Digits after the point by ISO 4217: two for euros, none for yen. */
 const moneyFormats = new LRUCache<string, Intl.NumberFormat, { locale: string; currency: string }>({
   max: 500,
