@@ -175,7 +175,7 @@ describe('API keys by API', () => {
     expect(list.length).toBeGreaterThan(2 * GENERATIONS);
   });
 
-  it('are not changed or rotated by a key that has less', async () => {
+  it('are not changed or rotated by a key that has less, but revoked', async () => {
     const { id, answer } = await make(owner, { scopes: ['topics:read', 'topics:write', MANAGE] });
     const { client: poor } = await make(owner, {
       scopes: ['topics:read', MANAGE],
@@ -193,6 +193,7 @@ describe('API keys by API', () => {
     expect(refusal(await poor.patch(`/api-keys/${id}`, { name: 'Mine' }))).toEqual(errors);
     const { key: _key, ...made } = answer.body as Wanted;
     expect(await rowOf(id)).toEqual(made);
+    expect((await poor.delete(`/api-keys/${id}`)).status).toBe(204);
   });
 
   it('do not widen themselves', async () => {
@@ -253,6 +254,13 @@ describe('API keys by API', () => {
     expectProblem(await owner.post(`/api-keys/${id}/rotate`, {}), 409, 'invalid-state', {
       currentState: 'REPLACED',
       allowedStates: ['ACTIVE'],
+      detail: `The key is REPLACED by ${rotated.at('id')}.`,
+    });
+    await owner.delete(`/api-keys/${id}`);
+    expectProblem(await owner.post(`/api-keys/${id}/rotate`, {}), 409, 'invalid-state', {
+      currentState: 'REVOKED',
+      allowedStates: ['ACTIVE'],
+      detail: 'The key is REVOKED.',
     });
   });
 

@@ -129,7 +129,7 @@ export class ApiKey {
       refuse({ overlapHours: `must be from 0 to ${MAX_OVERLAP_HOURS}` });
     const status = statusOf(this, now);
     if (status !== 'ACTIVE') {
-      const by = this.replacedBy === null ? '' : ` by ${this.replacedBy}`;
+      const by = status === 'REPLACED' ? ` by ${this.replacedBy}` : '';
       throw new InvalidStateError(`The key is ${status}${by}.`, status, ['ACTIVE']);
     }
     const endsAt = new Date(now.getTime() + overlapHours * HOUR_MS);

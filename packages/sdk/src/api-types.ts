@@ -72,7 +72,7 @@ export interface paths {
     post?: never;
     /**
      * Revoke an API key
-     * @description For good: it is refused within five seconds, and stays in the list. Revoking it again changes nothing. The last usable key with `keys:manage` of the environment is not revoked (409).
+     * @description For good: it is refused within five seconds, and stays in the list. Revoking it again changes nothing. The key may have more than the key that asks. The last usable key with `keys:manage` of the environment is not revoked (409).
      *
      *     The key needs the scope `keys:manage`.
      */

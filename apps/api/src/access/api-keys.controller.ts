@@ -121,8 +121,8 @@ export class ApiKeysController {
     sdk: 'apiKeys.revoke',
     summary: 'Revoke an API key',
     description:
-      'For good: it is refused within five seconds, and stays in the list. Revoking it again changes nothing. The last usable key with ' +
-      '`keys:manage` of the environment is not revoked (409).',
+      'For good: it is refused within five seconds, and stays in the list. Revoking it again changes nothing. The key may have more than the ' +
+      'key that asks. The last usable key with `keys:manage` of the environment is not revoked (409).',
     scope: 'keys:manage',
     response: { status: 204 },
     problems: [409],
