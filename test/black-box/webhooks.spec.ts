@@ -361,12 +361,13 @@ describe('a program that listens to a project', () => {
     }
     const ofType = await client.get('/events?type=subscriber.created&size=100');
     expect(ofType.at('pagination', 'totalElements')).toBe(ofType.at<unknown[]>('data').length);
-    for (const [query, field] of [
-      ['type=subscriber.seen', 'type'],
-      ['after=x', 'after'],
-      ['subscriberId=1', 'subscriberId'],
+    for (const [query, errors] of [
+      ['type=subscriber.seen', { type: expect.stringContaining('must be one of subscriber.created') }],
+      ['after=x', { after: 'must be an integer' }],
+      ['after=-1', { after: 'must be at least 0' }],
+      ['subscriberId=1', { subscriberId: 'must be a UUID' }],
     ] as const)
-      expect(Object.keys((await client.get(`/events?${query}`)).at('errors'))).toEqual([field]);
+      expect((await client.get(`/events?${query}`)).at('errors')).toEqual(errors);
   });
 
   it('is not told of a change that was refused', async () => {

@@ -160,6 +160,8 @@ describe('What a path and a query may look like', () => {
 
   it('is a 400 with a page or size that is none', async () => {
     const whole = 'must be an integer';
+    const once = 'must be given once';
+    const together = (other: string) => `must not be given together with ${other}`;
     for (const [query, errors] of [
       ['size=0', { size: 'must be at least 1' }],
       ['size=-1', { size: 'must be at least 1' }],
@@ -167,7 +169,8 @@ describe('What a path and a query may look like', () => {
       ['page=1.5', { page: whole }],
       ['size=ten', { size: whole }],
       ['page=', { page: whole }],
-      ['page=1&page=2', { page: whole }],
+      ['page=1&page=2&status=ACTIVE&status=ACTIVE', { page: once, status: once }],
+      ['page=1&after=', { page: together('after'), after: together('page') }],
       ['size=1e1', { size: whole }],
       ['page=99999999999999999999', { page: 'must be at most 2147483647' }],
     ] as const) {

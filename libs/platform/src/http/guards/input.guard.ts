@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { FIELDS_PARAMETER, takesFields } from '../operation/answer-fields.js';
 import type { OperationOptions } from '../operation/operation.decorator.js';
 import { invalidRequest, ProblemError } from '../operation/problem.js';
-import { inputErrors, WHOLE_BODY } from '../operation/validation.js';
+import { inputErrors, queryErrors, WHOLE_BODY } from '../operation/validation.js';
 
 const UNKNOWN = 'is not a known field';
 /** PostgreSQL has no text with one. */
@@ -43,7 +43,7 @@ function refuseUnknownInput(operation: OperationOptions, { method, query, body }
   const faults = [...inBody, ...nulFaults(query), ...inQuery];
   if (faults.length === 0) return;
   throw invalidRequest({
-    ...inputErrors(operation.query, query),
+    ...queryErrors(operation.query, query),
     ...(body instanceof Readable ? {} : inputErrors(operation.body, body ?? {})),
     ...Object.fromEntries(faults),
   });

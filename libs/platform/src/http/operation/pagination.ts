@@ -88,10 +88,7 @@ export function pageQuery<Filters extends z.ZodRawShape>(
 /** The query of a list whose items are numbered: `after` is the number of the last that was seen. */
 export function numberedPageQuery<Filters extends z.ZodRawShape>(filters: Filters) {
   const after = z
-    .preprocess(
-      (value) => (typeof value === 'string' && /^\d{0,15}$/.test(value) ? Number(value) : value),
-      integer.min(0),
-    )
+    .preprocess((value) => (value === '' ? '0' : value), wholeNumber(integer.min(0)))
     .optional()
     .meta({
       description:
@@ -103,12 +100,10 @@ export function numberedPageQuery<Filters extends z.ZodRawShape>(filters: Filter
 function refuseBoth(query: object, context: z.RefinementCtx): void {
   const isBoth = ['page', 'after'].every((name) => (query as Record<string, unknown>)[name] !== undefined);
   if (!isBoth) return;
-  for (const name of ['page', 'after'])
-    context.addIssue({
-      code: 'custom',
-      path: [name],
-      message: 'must not be given with the other one of page and after',
-    });
+  const addIssue = (name: string, other: string) =>
+    context.addIssue({ code: 'custom', path: [name], message: `must not be given together with ${other}` });
+  addIssue('page', 'after');
+  addIssue('after', 'page');
 }
 
 /** The position of a page in its list. */

@@ -52,7 +52,8 @@ export class RequestValidationPipe implements PipeTransform {
     if (!(schema instanceof z.ZodType) || (type === 'body' && value instanceof Readable)) return value;
     const result =
       type === 'body' ? readInput(schema, orEmpty(schema, value)) : readInput(schema, value, data ?? '');
-    return 'data' in result ? result.data : this.#refuse(result.errors);
+    if ('data' in result) return result.data;
+    return this.#refuse(type === 'query' ? namingRepeated(result.errors, value) : result.errors);
   }
 
   /** Waits for the other parts: Nest starts the pipes of all of them in the same turn. */
@@ -93,6 +94,21 @@ export function inputErrors(schema: z.ZodType | undefined, input: unknown): Reco
   return 'errors' in result ? result.errors : {};
 }
 
+/** All errors of a query; none without a schema. */
+export function queryErrors(schema: z.ZodType | undefined, query: unknown): Record<string, string> {
+  return namingRepeated(inputErrors(schema, query), query);
+}
+
+/** A parameter that is given more than once is a list, which is no word for the caller. */
+function namingRepeated(errors: Readonly<Record<string, string>>, query: unknown): Record<string, string> {
+  const given = query as Readonly<Record<string, unknown>>;
+  const named = Object.entries(errors).map(([name, fault]) => [
+    name,
+    Array.isArray(given[name]) ? 'must be given once' : fault,
+  ]);
+  return Object.fromEntries(named) as Record<string, string>;
+}
+
 /** The schema's output for some input; throws a 400 that names all its errors. */
 export function parseInput<Schema extends z.ZodType>(
   schema: Schema,
@@ -114,12 +130,17 @@ export function fieldErrors(issues: readonly z.core.$ZodIssue[], root = ''): Rec
     const field = fieldPath(path, root);
     if (!errors.has(field)) errors.set(field, message);
   };
-  for (const issue of issues) {
+  for (const issue of issues.toSorted((one, other) => rank(one) - rank(other))) {
     if (issue.code === 'unrecognized_keys')
       for (const key of issue.keys) add([...issue.path, key], issue.message);
     else add(issue.path, issue.message);
   }
   return Object.fromEntries(errors);
+}
+
+/** Bounds of whole numbers in JavaScript come last: a field's own say more. */
+function rank(issue: z.core.$ZodIssue): number {
+  return (issue.code === 'too_big' || issue.code === 'too_small') && issue.origin === 'int' ? 1 : 0;
 }
 
 function fieldPath(path: readonly PropertyKey[], root: string): string {
