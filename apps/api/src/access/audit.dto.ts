@@ -34,19 +34,20 @@ export const auditListQuery = pageQuery(filters, [PLACES.time, PLACES.number]).s
 const DAY_MS = 86_400_000;
 const MOST_DAYS = 400;
 
+function spanFault(from: Date, to: Date): string | null {
+  const span = to.getTime() - from.getTime();
+  if (span <= 0) return 'a time';
+  return span > MOST_DAYS * DAY_MS ? `at most ${MOST_DAYS} days, for which entries are kept,` : null;
+}
+
 /** The filters of a query. Throws `DomainValidationError` for a span that is longer than the log is kept. */
 export function toAuditFilter(query: z.output<typeof auditExportQuery>, now: Date): AuditFilter {
   const { from, to, keyId, action, targetType, targetId, outcome, requestId } = query;
-  const end = to ?? now;
-  if (from !== undefined && from >= end)
-    throw new DomainValidationError({
-      [to === undefined ? 'from' : 'to']: 'must be after from, which must be before now',
-    });
-  if (from !== undefined && end.getTime() - from.getTime() > MOST_DAYS * DAY_MS)
-    throw new DomainValidationError({
-      [to === undefined ? 'from' : 'to']:
-        `must be at most ${MOST_DAYS} days apart from ${to === undefined ? 'now' : 'from'}: older entries are not kept`,
-    });
+  const fault = from === undefined ? null : spanFault(from, to ?? now);
+  if (fault !== null)
+    throw new DomainValidationError(
+      to === undefined ? { from: `must be ${fault} before now` } : { to: `must be ${fault} after from` },
+    );
   return { from, to, keyId, action, targetType, targetId, outcome, requestId };
 }
 
