@@ -115,10 +115,13 @@ describe('the audit log', () => {
     for (const example of examples) {
       const { operationId: action } = example;
       const answer = await ask(client, example);
-      const { outcome, problem } = await entryOf(answer);
+      const { outcome, problem, target } = await entryOf(answer);
       const slug = answer.status < 400 ? null : answer.at('type').split('/').at(-1);
       expect([action, outcome, problem]).toEqual([action, outcomeOf(answer.status), slug]);
       outcomes.add(`${action} ${outcome}`);
+      const [, made] = answer.headers.get('location')?.split(`/api/v1${example.path}/`) ?? [];
+      if (made !== undefined && !['subscriber', 'suppression'].includes(target.type))
+        expect([action, target.id]).toEqual([action, made]);
       const refused = await ask(without, example);
       if (!example.isScoped) continue;
       const entry = await entryOf(refused);

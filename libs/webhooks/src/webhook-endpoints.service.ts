@@ -108,12 +108,12 @@ export class WebhookEndpointsService implements SealedSecrets {
     await this.#refuseUrl(wanted.url);
     const secret = newSecret();
     const endpoint = new Endpoint(newId(), scope, wanted, this.#seal(scope, secret), this.clock.now());
-    await this.database.transaction(scope, async () => {
+    return this.database.transaction(scope, async () => {
       if ((await this.#countAndLock(scope)) >= MOST_ENDPOINTS)
         throw new DomainValidationError({ endpoints: `must be at most ${MOST_ENDPOINTS} of a project` });
       this.database.em.persist(endpoint);
+      return { ...this.#view(endpoint), secret };
     });
-    return { ...this.#view(endpoint), secret };
   }
 
   /** Newest first. */
