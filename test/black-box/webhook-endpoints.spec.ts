@@ -187,7 +187,10 @@ describe('webhook endpoints', () => {
       'url',
     ]);
     for (const [body, errors] of [
-      [{ url: 'ftp://example.com' }, { url: 'must be an http or https URL' }],
+      [
+        { url: 'ftp://example.com', events: ['mail.*'] },
+        { url: 'must be an http or https URL', 'events[0]': expect.stringContaining('must be one of') },
+      ],
       [{ url: 'https://me:word@example.com' }, { url: 'must not carry a user name or a password' }],
       [
         { url: receiver.url, events: ['email.sent', 'email.sent'] },
@@ -195,15 +198,18 @@ describe('webhook endpoints', () => {
       ],
       [{ url: receiver.url, events: ['*', 'email.*'] }, { events: '* stands for all: name it alone' }],
     ] as const)
-      expectProblem(await post(body), 422, 'domain-validation', { errors });
+      expectProblem(await post(body), 400, 'validation-error', { errors });
     expectProblem(await post({ url: receiver.url, events: [] }), 400, 'validation-error', {
       errors: expect.any(Object),
     });
     expect((await client.get('/webhook-endpoints')).at('pagination', 'totalElements')).toBe(0);
     const { path } = { path: pathOf(await create()) };
-    expectProblem(await client.patch(path, { url: 'x', events: ['email.sent'] }), 422, 'domain-validation', {
+    expectProblem(await client.patch(path, { url: 'x', events: ['email.sent'] }), 400, 'validation-error', {
       errors: { url: 'must be an http or https URL' },
     });
+    const elsewhere = { url: 'https://nowhere.invalid/hooks' };
+    const unknown = '/webhook-endpoints/019aa3b5-0000-7000-8000-000000000000';
+    expectProblem(await client.patch(unknown, elsewhere), 404, 'not-found');
     expectProblem(await client.patch(path, { events: ['a.b'] }), 400, 'validation-error', {
       errors: expect.any(Object),
     });

@@ -108,16 +108,23 @@ export function listensTo(eventTypes: readonly string[], type: PublishedEventTyp
   return eventTypes.length === 0 || eventTypes.includes(type) || eventTypes.includes(areaOf(type));
 }
 
+/** The fault of events to listen to, and the place of the one that has it; null where there is none. */
+export function eventsFault(
+  events: readonly EventPattern[],
+): { readonly fault: string; readonly index?: number } | null {
+  if (events.length === 0) return { fault: 'must name at least one; * stands for all' };
+  const index = events.findIndex((event, place) => events.indexOf(event) < place);
+  if (index !== -1) return { fault: `${events[index]} is named twice`, index };
+  const isMore = events.includes('*') && events.length > 1;
+  return isMore ? { fault: '* stands for all: name it alone' } : null;
+}
+
 /** Throws DomainValidationError. */
 function storedEvents(events: readonly EventPattern[]): EventPattern[] {
-  if (events.length === 0)
-    throw new DomainValidationError({ events: 'must name at least one; * stands for all' });
-  const twice = events.findIndex((event, index) => events.indexOf(event) < index);
-  if (twice !== -1)
-    throw new DomainValidationError({ [`events[${twice}]`]: `${events[twice]} is named twice` });
-  if (!events.includes('*')) return [...events];
-  if (events.length > 1) throw new DomainValidationError({ events: '* stands for all: name it alone' });
-  return [];
+  const found = eventsFault(events);
+  if (found === null) return events.includes('*') ? [] : [...events];
+  const { fault, index } = found;
+  throw new DomainValidationError({ [index === undefined ? 'events' : `events[${index}]`]: fault });
 }
 
 const SECRET_BYTES = 32;

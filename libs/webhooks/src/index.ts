@@ -1,4 +1,4 @@
-export { ENDPOINT_STATUSES, EVENT_PATTERNS, type EventPattern } from './endpoint.js';
+export { ENDPOINT_STATUSES, EVENT_PATTERNS, type EventPattern, eventsFault, urlFault } from './endpoint.js';
 export { EventLogQuery } from './event-log.query.js';
 export { WebhookEndpointsService } from './webhook-endpoints.service.js';
 export { DELIVERY_STATES, type WebhookDelivery, WebhookLogService } from './webhook-log.service.js';

@@ -141,7 +141,10 @@ export class WebhookEndpointsService implements SealedSecrets {
 
   /** Throws NotFoundError, DomainValidationError. */
   async change(scope: ProjectScope, id: string, patch: EndpointPatch): Promise<EndpointView> {
-    if (patch.url !== undefined) await this.#refuseUrl(patch.url);
+    if (patch.url !== undefined) {
+      await this.#find(scope, id);
+      await this.#refuseUrl(patch.url);
+    }
     const now = this.clock.now();
     return this.database.transaction(scope, async () => {
       const endpoint = await this.#lock(scope, id);
