@@ -212,7 +212,7 @@ describe('importing subscribers', () => {
     const column = await importCsv('email,plan\nada@example.com,pro\n');
     expect([column.status, column.at('errors')]).toEqual([
       422,
-      { 'columns[1]': 'is not a known column: plan' },
+      { 'columns[1]': 'is not a known column: plan; mapping names its field, or null to leave it out' },
     ]);
     expect((await importCsv('firstName\nAda\n')).status).toBe(400);
     const inKlingon = await importCsv('email\n', '', { 'content-type': 'text/csv; charset=klingon' });
@@ -270,7 +270,7 @@ describe('importing subscribers', () => {
     const refused = await importCsv(`mail\n${'ada@example.com\n'.repeat(1_000_000)}`);
     expect([refused.status, refused.at('errors', 'columns[0]')]).toEqual([
       400,
-      'is not a known column: mail',
+      'is not a known column: mail; mapping names its field, or null to leave it out',
     ]);
   });
 
@@ -409,7 +409,7 @@ describe('importing subscribers', () => {
       const unknown = await suppress('email,When\nno@example.com,1\n');
       expect([unknown.status, unknown.at('errors')]).toEqual([
         422,
-        { 'columns[1]': 'is not a known column: When' },
+        { 'columns[1]': 'is not a known column: When; mapping names its field, or null to leave it out' },
       ]);
       const wrong = await suppress('email\nno@example.com\n', '?reason=TIRED&mapping=x');
       expect([wrong.status, Object.keys(wrong.at('errors'))]).toEqual([400, ['reason']]);

@@ -181,7 +181,11 @@ const MEMBERS_OF: Readonly<Record<string, Readonly<Partial<Record<ProblemSlug, M
     'validation-error': {
       errors: { reason: 'must be one of GLOBAL_UNSUBSCRIBE, SPAM_COMPLAINT, HARD_BOUNCE, BLOCKED' },
     },
-    'domain-validation': { errors: { 'columns[1]': 'is not a known column: Bounce Date' } },
+    'domain-validation': {
+      errors: {
+        'columns[1]': 'is not a known column: Bounce Date; mapping names its field, or null to leave it out',
+      },
+    },
   },
   'custom-fields': {
     'validation-error': { errors: { options: 'is required for SELECT and MULTI_SELECT' } },

@@ -128,9 +128,10 @@ describe('a CSV reader', () => {
     });
 
     it('goes on behind a record of several lines that has too many cells', () => {
-      expect(rowsOf('p1@d.example,"two\nlines",x,y', plain(3))).toEqual([
+      expect(rowsOf('p1@d.example,"two\nlines",x,y', plain(3), 'p4@d.example')).toEqual([
         [2, 'has 4 cells instead of 3, in lines 2 to 3'],
         [4, people[3]],
+        [5, 'has 1 cell instead of 3'],
       ]);
     });
 

@@ -1,4 +1,4 @@
-import { parseEmailAddress } from '#kernel';
+import { counted, parseEmailAddress } from '#kernel';
 
 /** One record of a CSV file: its cells, or the reason why it cannot be read. */
 export interface CsvRecord {
@@ -158,7 +158,8 @@ export class CsvReader {
     }
     if (this.#shape === null || read.cells.every((cell) => cell === '')) return null;
     const { cells, addressAt } = this.#shape;
-    const count = read.cells.length === cells ? null : `has ${read.cells.length} cells instead of ${cells}`;
+    const count =
+      read.cells.length === cells ? null : `has ${counted(read.cells.length, 'cell')} instead of ${cells}`;
     if (!read.isMultiline) return count === null ? null : { text: count, isOfFirstLine: false };
     const span = `lines ${this.#line} to ${this.#line + lines.length - (lines.at(-1) === '' ? 2 : 1)}`;
     const others = lines.slice(1).filter((line) => line !== '');

@@ -38,6 +38,7 @@ export interface ChosenColumns {
 }
 
 const CUSTOM_PREFIX = 'customFields.';
+const MAPPING = 'mapping names its field, or null to leave it out';
 
 /**
  * Finds the field of each column. A name is a field's (`firstName`, also `first_name` or `First name`), the key of a custom
@@ -64,7 +65,7 @@ export function chooseColumns(
     const target = targetOf(wanted, columns, customFieldOf(wanted) === null ? plainKeys : keys);
     const path = isMapped ? `mapping.${name}` : pathOf(index);
     if (target === null)
-      unknown[path] = isMapped ? 'is not a known field' : `is not a known column: ${shown(name)}`;
+      unknown[path] = isMapped ? 'is not a known field' : `is not a known column: ${shown(name)}; ${MAPPING}`;
     else if (taken.has(target)) faults[pathOf(index)] = `holds ${target} again`;
     else taken.add(target);
     return target;

@@ -533,8 +533,9 @@ describe('an import', () => {
       'ada@example.com,Ada\n',
       {
         columns: 'has no email: the first row must name the columns',
-        'columns[0]': 'is not a known column: ada@example.com',
-        'columns[1]': 'is not a known column: Ada',
+        'columns[0]':
+          'is not a known column: ada@example.com; mapping names its field, or null to leave it out',
+        'columns[1]': 'is not a known column: Ada; mapping names its field, or null to leave it out',
       },
     ],
     ['a column twice', 'email,firstName,first_name\n', { 'columns[2]': 'holds firstName again' }],
@@ -610,7 +611,10 @@ describe('an import', () => {
     const file = () => csv('Mail,Tariff,Notes\nada@example.com,pro,nice\n');
     await expect(accept(file(), { mapping: { Mail: 'email' } })).rejects.toMatchObject({
       code: 'domain-validation',
-      errors: { 'columns[1]': 'is not a known column: Tariff', 'columns[2]': 'is not a known column: Notes' },
+      errors: {
+        'columns[1]': 'is not a known column: Tariff; mapping names its field, or null to leave it out',
+        'columns[2]': 'is not a known column: Notes; mapping names its field, or null to leave it out',
+      },
     });
     await expect(
       accept(file(), { mapping: { Mail: 'email', Tariff: 'price', Notes: null, Other: null } }),
@@ -632,7 +636,9 @@ describe('an import', () => {
     await expect(
       accept({ rows: [{ email: 'a@example.com' }, { email: 'b@example.com', age: 4 }] }),
     ).rejects.toMatchObject({
-      errors: { 'rows[1].age': 'is not a known column: age' },
+      errors: {
+        'rows[1].age': 'is not a known column: age; mapping names its field, or null to leave it out',
+      },
     });
   });
 
