@@ -9,7 +9,11 @@ interface Result {
   readonly index: number;
   readonly suppression?: Readonly<Record<string, unknown>>;
   readonly revoked?: boolean;
-  readonly problem?: { readonly status: number; readonly errors?: Readonly<Record<string, string>> };
+  readonly problem?: {
+    readonly status: number;
+    readonly detail?: string;
+    readonly errors?: Readonly<Record<string, string>>;
+  };
 }
 
 describe('batches', () => {
@@ -146,7 +150,7 @@ describe('batches', () => {
         revocations: [{ email: 'one@example.com', topicKey }],
       }),
     );
-    expect(result?.problem?.status).toBe(404);
+    expect(result?.problem).toMatchObject({ status: 404, detail: 'No subscriber has this address.' });
     await stranger.post('/suppressions/batch', { suppressions: [{ email: 'one@example.com' }] });
     expect(await statusOf('one@example.com')).toBe('SUBSCRIBED');
     expect((await client.get('/suppressions/one@example.com')).at('suppressed')).toBe(false);

@@ -132,7 +132,7 @@ export class ConsentsService {
       }
       return wanted.map(({ address: { key }, topicKey }) => {
         const id = idOf.get(key) ?? null;
-        if (id === null) return new NotFoundError();
+        if (id === null) return new NotFoundError('No subscriber has this address.');
         if (!topics.has(topicKey))
           return new DomainValidationError({ topicKey: 'is not a topic of this project' });
         return changed.delete(`${id} ${topicKey}`);
