@@ -62,10 +62,11 @@ describe('The operator’s API', () => {
       tenantKey: 'GLOBEX',
       planTier: 'FREE',
       subscriptionStatus: 'ACTIVE',
+      updatedAt: tenant.at('createdAt'),
     });
     expectProblem(await operator.post('/tenants', { tenantKey: 'GLOBEX', name: 'x' }), 409, 'already-exists');
-    expectProblem(await operator.post('/tenants', { tenantKey: 'g', name: 'x' }), 422, 'domain-validation', {
-      errors: { tenantKey: expect.stringContaining('capital letters') },
+    expectProblem(await operator.post('/tenants', { tenantKey: 'g', name: ' ' }), 400, 'validation-error', {
+      errors: { tenantKey: expect.stringContaining('capital letters'), name: 'must not be empty' },
     });
 
     const wanted = { tenantKey: 'GLOBEX', projectKey: 'NEWS', ...PROJECT, fromEmail: 'news@globex.example' };
@@ -87,6 +88,10 @@ describe('The operator’s API', () => {
         errors: { tenantKey: 'is not a known tenant' },
       },
     );
+    const unnamed = await operator.post('/projects', { ...wanted, projectKey: 'news', name: '' });
+    expectProblem(unnamed, 400, 'validation-error', {
+      errors: { projectKey: expect.stringContaining('capital letters'), name: 'must not be empty' },
+    });
     // The free plan has room for three.
     for (const projectKey of ['TWO', 'THREE'])
       expect((await operator.post('/projects', { ...wanted, projectKey })).status).toBe(201);

@@ -46,6 +46,14 @@ export function prose(max: number) {
   return textField(max, CONTROL_BUT_LAYOUT);
 }
 
+/** A text that `faultOf` checks. */
+export function checked(faultOf: (text: string) => string | null) {
+  return z.string().superRefine((text, context) => {
+    const message = faultOf(text);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  });
+}
+
 /** An e-mail address, which the output has as text. */
 export const addressField = emailField.transform(({ value }) => value);
 

@@ -65,6 +65,7 @@ describe('The operator’s program', () => {
       planTier: 'FREE',
       subscriptionStatus: 'ACTIVE',
       createdAt: expect.any(String),
+      updatedAt: expect.any(String),
     });
     const made = await json(...project('ACME', 'APIT'), '--from', 'news@acme.example');
     expect(made).toMatchObject({ tenantKey: 'ACME', projectKey: 'APIT' });

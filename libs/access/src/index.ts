@@ -20,6 +20,7 @@ export {
   type NewProject,
   ProjectAlreadyExistsError,
   type ProjectChanges,
+  projectKeyFault,
   type ProjectProfile as Project,
   type ProjectWithEnvironments,
   timeZoneFault,
@@ -38,5 +39,5 @@ export {
   wordingOf,
 } from './project-texts.service.js';
 export { type CreatedProject, ProjectsService, checkTrackingHost } from './projects.service.js';
-export { type Tenant, TenantAlreadyExistsError } from './tenant.js';
+export { type Tenant, TenantAlreadyExistsError, tenantKeyFault } from './tenant.js';
 export { TenantsService } from './tenants.service.js';

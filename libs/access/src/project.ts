@@ -133,11 +133,14 @@ function refuse(faults: Readonly<Record<string, string>>): void {
   if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
 }
 
+/** Fault of a project's key, or null. */
+export function projectKeyFault(text: string): string | null {
+  return PROJECT_KEY.test(text) ? null : 'must be 2 to 8 capital letters and digits, beginning with a letter';
+}
+
 /** Faults of a new project, by field. */
 function projectFaults(project: NewProject): Record<string, string> {
-  const keyFault = PROJECT_KEY.test(project.projectKey)
-    ? null
-    : 'must be 2 to 8 capital letters and digits, beginning with a letter';
+  const keyFault = projectKeyFault(project.projectKey);
   return { ...(keyFault === null ? {} : { projectKey: keyFault }), ...changeFaults(project) };
 }
 

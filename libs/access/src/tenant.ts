@@ -15,7 +15,6 @@ export class TenantAlreadyExistsError extends DomainError {
 }
 
 const TENANT_KEY = /^[A-Z][A-Z0-9]{1,15}$/;
-export const TENANT_KEY_FAULT = 'must be 2 to 16 capital letters and digits, beginning with a letter';
 const MAX_NAME_LENGTH = 200;
 const CONTROL = /\p{Cc}/u;
 
@@ -42,14 +41,16 @@ export class Tenant {
 /** Faults of a new tenant, by field. */
 function tenantFaults({ tenantKey, name }: NewTenant): Record<string, string> {
   const faults: Record<string, string> = {};
-  if (!isTenantKey(tenantKey)) faults['tenantKey'] = TENANT_KEY_FAULT;
+  const wrongKey = tenantKeyFault(tenantKey);
+  if (wrongKey !== null) faults['tenantKey'] = wrongKey;
   const fault = nameFault(name);
   if (fault !== null) faults['name'] = fault;
   return faults;
 }
 
-export function isTenantKey(text: string): boolean {
-  return TENANT_KEY.test(text);
+/** Fault of a tenant's key, or null. */
+export function tenantKeyFault(text: string): string | null {
+  return TENANT_KEY.test(text) ? null : 'must be 2 to 16 capital letters and digits, beginning with a letter';
 }
 
 /** Fault of a name that people read in lists, headers and terminals, or null. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database, ListOrder, unlessTaken } from '#platform';
 import type { AccessTables } from './access-tables.js';
-import { isTenantKey, type NewTenant, Tenant, TenantAlreadyExistsError } from './tenant.js';
+import { type NewTenant, Tenant, TenantAlreadyExistsError, tenantKeyFault } from './tenant.js';
 
 const BY_KEY = new ListOrder([['tenant_key', 'text']], 'asc');
 
@@ -45,7 +45,7 @@ export class TenantsService {
   /** Throws `NotFoundError`. */
   async byKey(tenantKey: string): Promise<Tenant> {
     const find = () => this.database.em.findOne(Tenant, { tenantKey });
-    const tenant = isTenantKey(tenantKey) ? await this.database.system(find) : null;
+    const tenant = tenantKeyFault(tenantKey) === null ? await this.database.system(find) : null;
     if (tenant === null) throw new NotFoundError();
     return tenant;
   }

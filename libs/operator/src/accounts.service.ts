@@ -32,7 +32,7 @@ import {
 import { AuditTrail, Database } from '#platform';
 
 /** A tenant with the state of its subscription; null while it has none. */
-export interface TenantAccount extends Pick<Tenant, 'id' | 'tenantKey' | 'name' | 'createdAt'> {
+export interface TenantAccount extends Pick<Tenant, 'id' | 'tenantKey' | 'name' | 'createdAt' | 'updatedAt'> {
   readonly planTier: SubscriptionReport['planTier'] | null;
   readonly subscriptionStatus: SubscriptionReport['status'] | null;
 }
@@ -161,9 +161,9 @@ export class AccountsService {
   async #accounts(tenants: readonly Tenant[]): Promise<TenantAccount[]> {
     if (tenants.length === 0) return [];
     const plans = await this.plans.plansByTenant(tenants.map(({ id }) => id));
-    return tenants.map(({ id, tenantKey, name, createdAt }) => {
+    return tenants.map(({ id, tenantKey, name, createdAt, updatedAt }) => {
       const { planTier = null, status = null } = plans.get(id) ?? {};
-      return { id, tenantKey, name, planTier, subscriptionStatus: status, createdAt };
+      return { id, tenantKey, name, planTier, subscriptionStatus: status, createdAt, updatedAt };
     });
   }
 }

@@ -600,6 +600,11 @@ export interface components {
        * @example 2026-11-21T06:00:00.000Z
        */
       createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
     };
     Pagination: {
       page: number;
@@ -613,10 +618,7 @@ export interface components {
       next?: string | null;
     };
     CreateTenant: {
-      /**
-       * @description 2 to 16 capital letters and digits, beginning with a letter. It never changes.
-       * @example ACME
-       */
+      /** @description 2 to 16 capital letters and digits, beginning with a letter. It never changes. */
       tenantKey: string;
       name: string;
     };
@@ -1233,6 +1235,11 @@ export interface components {
        * @example 2026-11-21T06:00:00.000Z
        */
       createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
     };
     SendingDomain: {
       id: number | null;
@@ -2124,7 +2131,8 @@ export interface operations {
            *           "name": "Acme Inc",
            *           "planTier": "STANDARD",
            *           "subscriptionStatus": "ACTIVE",
-           *           "createdAt": "2026-01-12T08:00:00.000Z"
+           *           "createdAt": "2026-01-12T08:00:00.000Z",
+           *           "updatedAt": "2026-01-12T08:00:00.000Z"
            *         },
            *         {
            *           "tenantKey": "INITRODE",
@@ -2132,7 +2140,8 @@ export interface operations {
            *           "id": 42,
            *           "planTier": "FREE",
            *           "subscriptionStatus": "ACTIVE",
-           *           "createdAt": "2026-03-04T09:58:00.000Z"
+           *           "createdAt": "2026-03-04T09:58:00.000Z",
+           *           "updatedAt": "2026-03-04T09:58:00.000Z"
            *         }
            *       ],
            *       "pagination": {
@@ -2209,7 +2218,8 @@ export interface operations {
            *       "id": 42,
            *       "planTier": "FREE",
            *       "subscriptionStatus": "ACTIVE",
-           *       "createdAt": "2026-03-04T09:58:00.000Z"
+           *       "createdAt": "2026-03-04T09:58:00.000Z",
+           *       "updatedAt": "2026-03-04T09:58:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Tenant'];
@@ -2312,7 +2322,8 @@ export interface operations {
            *       "id": 42,
            *       "planTier": "FREE",
            *       "subscriptionStatus": "ACTIVE",
-           *       "createdAt": "2026-03-04T09:58:00.000Z"
+           *       "createdAt": "2026-03-04T09:58:00.000Z",
+           *       "updatedAt": "2026-03-04T09:58:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Tenant'];
@@ -4349,7 +4360,8 @@ export interface operations {
            *           "suspensionReason": "Mail to addresses that never signed up",
            *           "healthScore": 100,
            *           "lastCheckedAt": "2026-03-10T06:00:00.000Z",
-           *           "createdAt": "2026-03-04T10:20:00.000Z"
+           *           "createdAt": "2026-03-04T10:20:00.000Z",
+           *           "updatedAt": "2026-03-10T08:00:00.000Z"
            *         }
            *       ],
            *       "pagination": {

@@ -12,7 +12,7 @@ import { DNS_RECORD_STATUSES, type TrackingHostView } from '#deliverability';
 import { parseColour, SHIPPED_LOCALES } from '#kernel';
 import { type Answer, emailText, int64, strictBody, timestamp } from '#platform/http';
 import { type WordingKey, wordingKeys } from '#wording';
-import { addressField, leftOut, prose, requiredLine } from '../fields.js';
+import { addressField, checked, leftOut, prose, requiredLine } from '../fields.js';
 
 const LOGO =
   'An https address of a PNG, JPEG, GIF or WebP image of at most 1 MB, above opt-in mails and pages.';
@@ -27,14 +27,6 @@ const TRACKING_HOST =
 const PRIVACY =
   'The https address of your privacy policy: linked from opt-in mails, pages and footers, and kept with the words of consents.';
 const CONTACT = 'Whom readers may write to about their data: named beside the privacy policy.';
-
-/** A text that `faultOf` checks. */
-function checked(faultOf: (text: string) => string | null) {
-  return z.string().superRefine((text, context) => {
-    const message = faultOf(text);
-    if (message !== null) context.addIssue({ code: 'custom', message });
-  });
-}
 
 const colour = checked((text) => (parseColour(text) === null ? 'must be a colour such as #1a73e8' : null));
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Project, ProjectWithEnvironments } from '#access';
+import { type Project, projectKeyFault, type ProjectWithEnvironments, tenantKeyFault } from '#access';
 import { PLAN_TIERS, SUBSCRIPTION_STATUSES } from '#billing';
 import { API_SCOPES } from '#kernel';
 import type { KeptDays } from '#messaging';
@@ -11,7 +11,7 @@ import {
   rateLimitPerMinute,
 } from '../access/api-keys.dto.js';
 import { projectView, updateProjectBody } from '../access/project.dto.js';
-import { addressField, leftOut, moment, prose, requiredLine } from '../fields.js';
+import { addressField, checked, leftOut, moment, prose, requiredLine } from '../fields.js';
 
 /** An id in a path; what is none matches nothing. */
 export const idParam = z.preprocess(
@@ -25,7 +25,7 @@ const tenantKey = z.string().max(16).meta({ description: 'Key of a tenant.', exa
 export const tenantListQuery = pageQuery({}, [PLACES.text]);
 
 export const createTenantBody = strictBody({
-  tenantKey: tenantKey.meta({
+  tenantKey: checked(tenantKeyFault).max(16).meta({
     description: '2 to 16 capital letters and digits, beginning with a letter. It never changes.',
   }),
   name: requiredLine(200),
@@ -39,6 +39,7 @@ export const tenantView = z
     planTier: z.enum(PLAN_TIERS).nullable(),
     subscriptionStatus: z.enum(SUBSCRIPTION_STATUSES).nullable(),
     createdAt: timestamp,
+    updatedAt: timestamp,
   })
   .meta({ id: 'Tenant' });
 export const tenantPage = pageOf(tenantView, 'TenantPage');
@@ -50,7 +51,7 @@ export const projectListQuery = pageQuery(
 
 export const createProjectBody = strictBody({
   tenantKey,
-  projectKey: z.string().max(8).meta({
+  projectKey: checked(projectKeyFault).max(8).meta({
     description: '2 to 8 capital letters and digits, beginning with a letter. It never changes.',
     example: 'APIT',
   }),

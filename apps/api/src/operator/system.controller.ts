@@ -61,6 +61,7 @@ export const domainPage = pageOf(
       healthScore: z.int().nullable(),
       lastCheckedAt: timestamp.nullable(),
       createdAt: timestamp,
+      updatedAt: timestamp,
     })
     .meta({ id: 'OperatedDomain' }),
   'OperatedDomainPage',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PUBLISHED_EVENT_TYPES } from '#kernel';
 import { pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
 import { DELIVERY_STATES, ENDPOINT_STATUSES, EVENT_PATTERNS, eventsFault, urlFault } from '#webhooks';
-import { defaulted, leftOut, line, moment } from '../fields.js';
+import { checked, defaulted, leftOut, line, moment } from '../fields.js';
 
 const events = z
   .array(z.enum(EVENT_PATTERNS))
@@ -14,13 +14,7 @@ const events = z
     const path = found.index === undefined ? [] : [found.index];
     context.addIssue({ code: 'custom', path, message: found.fault });
   });
-const url = z
-  .string()
-  .max(2_000)
-  .superRefine((text, context) => {
-    const fault = urlFault(text);
-    if (fault !== null) context.addIssue({ code: 'custom', message: fault });
-  });
+const url = checked(urlFault).max(2_000);
 const EVENTS =
   'Types of events, all of an area such as `email.*`, or `*` for all; the latter two also take types that come later.';
 

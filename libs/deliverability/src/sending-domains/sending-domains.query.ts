@@ -107,6 +107,7 @@ const OPERATED = [
   'd.healthScore',
   'd.lastCheckedAt',
   'd.createdAt',
+  'd.updatedAt',
 ] as const;
 
 /** A domain in the operator's list. */
@@ -123,6 +124,7 @@ export interface OperatedDomain {
   readonly healthScore: number | null;
   readonly lastCheckedAt: Date | null;
   readonly createdAt: Date;
+  readonly updatedAt: Date;
 }
 
 const DOMAINS_NEWEST_FIRST = new ListOrder([

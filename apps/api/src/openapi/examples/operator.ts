@@ -47,6 +47,7 @@ const TENANT = {
   planTier: 'FREE',
   subscriptionStatus: 'ACTIVE',
   createdAt: '2026-03-04T09:58:00.000Z',
+  updatedAt: '2026-03-04T09:58:00.000Z',
 } satisfies z.output<typeof tenantView>;
 const ACME = {
   id: 1,
@@ -55,6 +56,7 @@ const ACME = {
   planTier: 'STANDARD',
   subscriptionStatus: 'ACTIVE',
   createdAt: '2026-01-12T08:00:00.000Z',
+  updatedAt: '2026-01-12T08:00:00.000Z',
 } satisfies z.output<typeof tenantView>;
 
 const NEW_PROJECT = {
@@ -246,6 +248,7 @@ const DOMAINS = onePage({
   healthScore: 100,
   lastCheckedAt: '2026-03-10T06:00:00.000Z',
   createdAt: '2026-03-04T10:20:00.000Z',
+  updatedAt: '2026-03-10T08:00:00.000Z',
 }) satisfies z.output<typeof domainPage>;
 const SUSPENSION = { reason: 'Mail to addresses that never signed up' } satisfies z.input<typeof suspendBody>;
 const RESUMED = {
