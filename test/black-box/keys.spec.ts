@@ -125,7 +125,9 @@ describe.each(QUEUES)('API keys, before two api processes that count in %s', (st
     await prolongWindow(system, 'client:203.0.113.177');
     const guesses = [first!, ...(await rush(60, typo, from.headers))];
     expect(guesses.slice(0, 60).map(({ status }) => status)).toEqual(Array.from({ length: 60 }, () => 401));
-    expectProblem(guesses[60]!, 429, 'rate-limited');
+    expectProblem(guesses[60]!, 429, 'rate-limited', {
+      detail: expect.stringContaining('had no key that may be used'),
+    });
     expect(Number(header(guesses[60]!, 'retry-after'))).toBeGreaterThanOrEqual(1);
     for (const name of ['x-ratelimit-remaining', 'ratelimit-policy', 'ratelimit'])
       expect(guesses.map((answer) => header(answer, name))).toEqual(guesses.map(() => null));

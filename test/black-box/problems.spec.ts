@@ -192,7 +192,9 @@ describe('problems', () => {
   it('say which methods a path has', async () => {
     const allowed = async (method: string, path: string) => {
       const answer = await client.request(method, path, {});
-      expectProblem(answer, 405, 'method-not-allowed');
+      expectProblem(answer, 405, 'method-not-allowed', {
+        detail: `Allowed here: ${answer.headers.get('allow')}.`,
+      });
       return (answer.headers.get('allow') ?? '')
         .split(', ')
         .filter((name) => name !== 'HEAD' && name !== 'OPTIONS')

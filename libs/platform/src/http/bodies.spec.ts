@@ -156,7 +156,10 @@ describe('What a body may look like', () => {
     expect((await post('/parcels', new Uint8Array([123, 125]), { 'x-api-key': 'key' })).status).toBe(415);
     const large = await post('/parcels', `{"name":"${'x'.repeat(1024 * 1024)}"}`);
     expect(large.status).toBe(413);
-    expect(await problemIn(large)).toMatchObject({ type: expect.stringContaining('/payload-too-large') });
+    expect(await problemIn(large)).toMatchObject({
+      type: expect.stringContaining('/payload-too-large'),
+      detail: 'It may have at most 1 MB.',
+    });
   });
 
   it('may be written in any JSON dialect and charset parameter', async () => {

@@ -93,7 +93,8 @@ export class AccessHook {
     const methods = this.routes.methodsOf(path);
     if (methods.length === 0) throw new ProblemError('not-found', { detail: 'There is no such path.' });
     const allow = [...methods, 'OPTIONS'].join(', ');
-    if (request.method !== 'OPTIONS') throw new ProblemError('method-not-allowed', { headers: { allow } });
+    if (request.method !== 'OPTIONS')
+      throw new ProblemError('method-not-allowed', { detail: `Allowed here: ${allow}.`, headers: { allow } });
     await reply.code(204).header('allow', allow).send();
   }
 }

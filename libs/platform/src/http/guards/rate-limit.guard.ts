@@ -117,7 +117,9 @@ export class RateLimitGuard extends ThrottlerGuard {
     if (request.caller !== null) writeLimitHeaders(reply, ownLimitOf(request)?.name ?? POLICY, check, record);
     if (!record.isBlocked) return true;
     void reply.header('retry-after', String(record.timeToBlockExpire));
-    throw new ThrottlerException(`Try again in ${record.timeToBlockExpire} s.`);
+    const isOfFailures = request.caller === null && check.context.getClass() === RateLimitGuard;
+    const reason = isOfFailures ? 'Too many requests of this address had no key that may be used. ' : '';
+    throw new ThrottlerException(`${reason}Try again in ${record.timeToBlockExpire} s.`);
   }
 
   /** Null for a page that cannot be counted: no reader is refused for that. */

@@ -27,7 +27,9 @@ export class ProblemFilter implements ExceptionFilter {
 
   /** The same for errors that do not come through Nest. */
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const problem = problemOf(error, request.routeOptions.url?.includes(':') ?? false);
+    const { url, bodyLimit } = request.routeOptions;
+    const problem =
+      statusOf(error) === 413 ? tooLarge(bodyLimit) : problemOf(error, url?.includes(':') ?? false);
     if (problem.slug === 'internal-error') this.#log('error', 'request failed', error, request);
     else if ((problem.slug === 'unavailable' && !isOfOutage(error)) || isVanishedReference(error))
       this.#log('warn', 'request could not be served', error, request);
@@ -128,6 +130,10 @@ function problemOfDomainError(error: DomainError): ProblemError {
     ...(mayRetry ? { headers: { 'retry-after': retryAfter(retryAfterSeconds) } } : {}),
     ...(slug === 'unauthorized' ? { headers: CHALLENGE } : {}),
   });
+}
+
+function tooLarge(most: number): ProblemError {
+  return new ProblemError('payload-too-large', { detail: `It may have at most ${most / 1_048_576} MB.` });
 }
 
 function unavailable(): ProblemError {
