@@ -448,6 +448,9 @@ describe('API keys by API', () => {
         expiresAt: fault,
       });
     const { id } = await make(owner, { scopes: ['topics:read'] });
+    expect(invalid(await owner.post('/api-keys', { name: 'x', scopes: [MANAGE], expiresAt: 1 }))).toEqual({
+      expiresAt: 'must be a date and time in ISO 8601 with a time zone',
+    });
     for (const [overlapHours, fault] of [
       [-1, 'must be at least 0'],
       [169, 'must be at most 168'],

@@ -180,7 +180,10 @@ export function issueMessage(issue: z.core.$ZodRawIssue): string {
   if (issue.input === undefined && issue.code !== 'custom') return 'is required';
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${TYPES[issue.format === 'safeint' ? 'int' : issue.expected] ?? `of type ${issue.expected}`}`;
+      return (
+        FORMATS[formatOf(issue)] ??
+        `must be ${TYPES[issue.format === 'safeint' ? 'int' : issue.expected] ?? `of type ${issue.expected}`}`
+      );
     case 'invalid_value':
       return issue.values.length === 1
         ? `must be ${String(issue.values[0])}`
@@ -198,6 +201,11 @@ export function issueMessage(issue: z.core.$ZodRawIssue): string {
     default:
       return issue.message ?? 'is not valid';
   }
+}
+
+/** Format of the text that another type was sent for. */
+function formatOf({ inst }: z.core.$ZodRawIssue): string {
+  return inst instanceof z.core.$ZodStringFormat ? inst._zod.def.format : '';
 }
 
 function tooBig(origin: string, maximum: number | bigint, inclusive: boolean): string {
