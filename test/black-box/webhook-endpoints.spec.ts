@@ -191,6 +191,9 @@ describe('webhook endpoints', () => {
         { url: 'ftp://example.com', events: ['mail.*'] },
         { url: 'must be an http or https URL', 'events[0]': expect.stringContaining('must be one of') },
       ],
+      ...['a\u0000b', 'a\ud800', ' a', 'a\n'].map(
+        (path) => [{ url: `https://example.com/${path}` }, { url: 'must be an http or https URL' }] as const,
+      ),
       [{ url: 'https://me:word@example.com' }, { url: 'must not carry a user name or a password' }],
       [
         { url: receiver.url, events: ['email.sent', 'email.sent'] },

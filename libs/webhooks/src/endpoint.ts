@@ -141,7 +141,8 @@ export function secretContext({ projectId, environmentId }: Owner) {
 
 /** Returns the fault of a URL to be called, or null. */
 export function urlFault(url: string): string | null {
-  const parsed = URL.parse(url);
+  // The parser drops or encodes what PostgreSQL and HTTP do not take.
+  const parsed = /[\s\p{Cc}\p{Cs}]/u.test(url) ? null : URL.parse(url);
   if (parsed === null || !['http:', 'https:'].includes(parsed.protocol))
     return 'must be an http or https URL';
   if (parsed.username !== '' || parsed.password !== '') return 'must not carry a user name or a password';
