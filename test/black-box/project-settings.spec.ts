@@ -111,7 +111,7 @@ describe('the settings of a project over HTTP', () => {
     });
     expectProblem(unfit, 422, 'domain-validation', {
       errors: {
-        'brand.logoUrl': 'must be an image that anyone can load. The connection failed.',
+        'brand.logoUrl': 'must be an image that anyone can load. The connection failed: ECONNREFUSED.',
         'brand.color': 'must be darker: its contrast with white is 1.2, must be at least 3',
       },
     });

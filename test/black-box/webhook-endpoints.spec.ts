@@ -323,7 +323,7 @@ describe('webhook endpoints', () => {
       isAccepted: false,
       status: null,
       body: null,
-      error: 'The connection failed.',
+      error: 'The connection failed: ECONNREFUSED.',
     });
   });
 

@@ -2,10 +2,12 @@ import { createSocket, type Socket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { decode, encode } from 'dns-packet';
 import { Webhook } from 'standardwebhooks';
+import { localhostCertificate } from '#testing/localhost-certificate';
 import {
   type AddressesOf,
   isPublicAddress,
@@ -62,8 +64,9 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-async function serve(answer: RequestListener, host = '127.0.0.1'): Promise<number> {
-  const server: Server = createServer(answer);
+const serve = (answer: RequestListener, host?: string) => listening(createServer(answer), host);
+
+async function listening(server: Server, host = '127.0.0.1'): Promise<number> {
   server.listen(0, host);
   await once(server, 'listening');
   closing.push(() => {
@@ -252,7 +255,15 @@ describe('requests to URLs that customers name', () => {
   it('say so when nobody listens or the name does not exist', async () => {
     const http = client({ allows: onlyLoopback });
     const refused = http.request({ method: 'GET', url: 'http://127.0.0.1:1/' });
-    await expect(refused).rejects.toMatchObject({ fault: 'connection' });
+    await expect(refused).rejects.toMatchObject({
+      fault: 'connection',
+      message: 'The connection failed: ECONNREFUSED.',
+    });
+    const port = await listening(createTlsServer(localhostCertificate));
+    await expect(http.request({ method: 'GET', url: `https://127.0.0.1:${port}/` })).rejects.toMatchObject({
+      fault: 'connection',
+      message: 'The connection failed: DEPTH_ZERO_SELF_SIGNED_CERT.',
+    });
     const unknown = http.request({ method: 'GET', url: 'http://nowhere.example/' });
     await expect(unknown).rejects.toMatchObject({ fault: 'resolution' });
   });

@@ -297,7 +297,16 @@ async function asOutgoingError(error: unknown, signal: AbortSignal): Promise<Out
     return new OutgoingHttpError('timeout', 'It did not answer in time.', { cause: error });
   if (error instanceof errors.ResponseExceededMaxSizeError)
     return new OutgoingHttpError('too-large', 'Its answer is larger than 1 MB.', { cause: error });
-  return new OutgoingHttpError('connection', 'The connection failed.', { cause: error });
+  const code = codeOf(error);
+  const reason = code === null ? '' : `: ${code}`;
+  return new OutgoingHttpError('connection', `The connection failed${reason}.`, { cause: error });
+}
+
+/** Code of the system or of TLS (`ECONNREFUSED`, `CERT_HAS_EXPIRED`) that its owner can look up. */
+function codeOf(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  const code = 'code' in error && /^[A-Z][A-Z0-9_]+$/.test(String(error.code)) ? String(error.code) : null;
+  return codeOf(error.cause) ?? code;
 }
 
 /** The receiver does not want it any more (Standard Webhooks, "Disabling endpoints"). */
