@@ -311,7 +311,10 @@ describe('billing', () => {
   it('follows Stripe: a signed event of a payment makes the invoice paid, an unsigned one is refused', async () => {
     const payer = await system.project('PAYER');
     const live = await payer.client('LIVE');
-    await set(await tenantKeyOf(payer), '--plan', 'pro', '--provider', 'stripe');
+    const tenant = await tenantKeyOf(payer);
+    const unplanned = set(tenant, '--provider', 'stripe', '--buyer-name', 'Payer AG');
+    await expect(unplanned).rejects.toThrow('--plan is required to begin a subscription at Stripe');
+    await set(tenant, '--plan', 'pro', '--provider', 'stripe');
     const [invoice] = listed(await live.get('/billing/invoices'));
     const externalId = String(invoice?.['externalId']);
     expect(invoice).toMatchObject({ status: 'OPEN', invoiceNumber: expect.stringMatching(/-000001$/) });

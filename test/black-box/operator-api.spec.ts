@@ -327,6 +327,14 @@ describe('The operator’s API', () => {
       200,
       { planTier: 'STANDARD', currency: 'EUR', openInvoices: 1 },
     ]);
+    const buyer = { name: 'Nobody' };
+    for (const terms of [{}, { tier: 'PRO' }])
+      expectProblem(
+        await operator.patch(`${tenant}/subscription`, { provider: 'STRIPE', buyer, ...terms }),
+        422,
+        'domain-validation',
+        { errors: { provider: expect.stringContaining('STRIPE_SECRET_KEY') } },
+      );
     expectProblem(
       await operator.patch(`${tenant}/subscription`, { trialDays: 999 }),
       422,

@@ -134,9 +134,13 @@ export class AccountsService {
         provider: 'must be STRIPE: the subscription is paid through Stripe, cancel it there first',
       });
     const isOfStripe = isAtStripe || provider === 'STRIPE';
+    if (isOfStripe) this.stripe.refuseIfOff();
+    const isKept = Object.values(wanted).every((value) => value === undefined);
+    if (isKept && isOfStripe && !isAtStripe)
+      throw new DomainValidationError({ tier: 'is required to begin a subscription at Stripe' });
     const change = async () => {
       if (Object.keys(buyer).length > 0) await this.subscriptions.setBuyer(tenantId, buyer);
-      if (Object.values(wanted).every((value) => value === undefined)) return 'kept';
+      if (isKept) return 'kept';
       return (isOfStripe ? this.stripe : this.subscriptions).set(tenantId, wanted);
     };
     // Stripe is asked between transactions.
@@ -150,6 +154,7 @@ export class AccountsService {
     reason: string | null,
   ): Promise<void> {
     const isAtStripe = await this.subscriptions.isPaidElsewhere(tenantId);
+    if (isAtStripe) this.stripe.refuseIfOff();
     await (isAtStripe ? this.stripe : this.subscriptions).cancel(tenantId, when, reason);
   }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Stripe } from 'stripe';
-import { InvalidStateError, NotFoundError } from '#kernel';
+import { DomainValidationError, InvalidStateError, NotFoundError } from '#kernel';
 import { Database } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
 import {
@@ -36,6 +36,14 @@ export class StripeSubscriptionsService {
     private readonly subscriptions: SubscriptionsService,
     private readonly sync: StripeSyncService,
   ) {}
+
+  /** Throws `DomainValidationError` where Stripe is not configured. */
+  refuseIfOff(): void {
+    if (!this.stripe.isOn)
+      throw new DomainValidationError({
+        provider: 'must not be STRIPE: STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET are not set',
+      });
+  }
 
   /**
    * Begins or changes a tenant's subscription at Stripe. Throws `DomainValidationError`, `InvalidStateError`, or
