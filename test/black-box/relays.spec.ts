@@ -40,7 +40,7 @@ describe('relays over HTTP', () => {
     expect(answers).toEqual(answers.map(() => 201));
     expect((await other.post('/relays', ofSink())).body).toMatchObject({
       status: 422,
-      errors: { relays: 'must be at most 20 of a project' },
+      errors: { relays: 'must be at most 20 in an environment' },
     });
   });
 

@@ -262,7 +262,7 @@ describe('webhook endpoints', () => {
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(19);
     for (const refused of answers.filter(({ status }) => status !== 201))
       expectProblem(refused, 422, 'domain-validation', {
-        errors: { endpoints: 'must be at most 20 of a project' },
+        errors: { endpoints: 'must be at most 20 in an environment' },
       });
   });
 

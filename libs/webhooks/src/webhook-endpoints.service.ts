@@ -110,7 +110,7 @@ export class WebhookEndpointsService implements SealedSecrets {
     const endpoint = new Endpoint(newId(), scope, wanted, this.#seal(scope, secret), this.clock.now());
     return this.database.transaction(scope, async () => {
       if ((await this.#countAndLock(scope)) >= MOST_ENDPOINTS)
-        throw new DomainValidationError({ endpoints: `must be at most ${MOST_ENDPOINTS} of a project` });
+        throw new DomainValidationError({ endpoints: `must be at most ${MOST_ENDPOINTS} in an environment` });
       this.database.em.persist(endpoint);
       return { ...this.#view(endpoint), secret };
     });

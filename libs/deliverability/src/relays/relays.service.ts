@@ -57,7 +57,7 @@ export class RelaysService implements SealedSecrets {
     const now = this.clock.now();
     return this.database.transaction(scope, async () => {
       if ((await this.relays.countAndLock(scope)) >= MOST_RELAYS)
-        throw new DomainValidationError({ relays: `must be at most ${MOST_RELAYS} of a project` });
+        throw new DomainValidationError({ relays: `must be at most ${MOST_RELAYS} in an environment` });
       const relay = await this.relays.add(scope, wanted.kind, settings, now);
       relay.change(this.#sealed(scope, secrets), now);
       return relay;
