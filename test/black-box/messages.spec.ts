@@ -266,6 +266,30 @@ describe('messages', () => {
     expect(await faults({ cc: Array.from({ length: 11 }, somebody) })).toEqual([400, expect.anything()]);
     const to = somebody();
     expect(await faults({ to, cc: [to] })).toEqual([400, { 'cc[0]': 'is a recipient already' }]);
+    const name = 'Ada\r\nBcc: eve@example.com';
+    const named = { email: somebody(), name };
+    expect(await faults({ to: named, cc: [named], bcc: 'all' })).toEqual([
+      400,
+      {
+        'to.name': 'must not contain control characters',
+        'cc[0].name': 'must not contain control characters',
+        bcc: 'must be a list',
+      },
+    ]);
+    expect(await faults({ replyTo: Array.from({ length: 6 }, somebody) })).toEqual([
+      400,
+      { replyTo: 'must be an address, or a list of at most 5' },
+    ]);
+    const empty = await client.post('/messages', {});
+    expect([empty.status, empty.at('errors')]).toEqual([
+      400,
+      {
+        to: 'is required',
+        purpose: 'is required',
+        subject: 'is required',
+        text: 'is required where there is no contentJson, html or mjml',
+      },
+    ]);
     expect(await faults({ text: null })).toEqual([
       400,
       { text: 'is required where there is no contentJson, html or mjml' },

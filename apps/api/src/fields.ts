@@ -88,6 +88,10 @@ export function defaulted<Schema extends z.ZodType>(
     .meta({ default: byDefault, description });
 }
 
+/** An object of a request, where a check looks at it beside faults of its fields. */
+export const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** The API writes years with four digits (RFC 3339 §1), so the year in UTC must have four too. */
 function hasFourDigitYear(time: Date): boolean {
   return /^\d{4}-/.test(time.toISOString());

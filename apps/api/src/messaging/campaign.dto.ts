@@ -6,6 +6,7 @@ import { CAMPAIGN_STATUSES, SEND_STRATEGIES, TEST_MEASURES, UNDECIDED_RULES } fr
 import {
   addressField,
   defaulted,
+  isObject,
   leftOut,
   line,
   localeField,
@@ -185,8 +186,7 @@ export const createCampaignBody = strictBody({
     path: ['subject'],
     error: 'is required',
     // Beside other faults, too.
-    when: ({ value, issues }) =>
-      typeof value === 'object' && value !== null && !issues.some(({ path }) => path?.[0] === 'subject'),
+    when: ({ value, issues }) => isObject(value) && !issues.some(({ path }) => path?.[0] === 'subject'),
   })
   .refine(hasOneTime, TWO_TIMES)
   .superRefine(hasOneForm)

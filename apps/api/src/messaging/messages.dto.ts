@@ -13,6 +13,7 @@ import { emailField, pageOf, pageQuery, readInput, strictBody, timestamp } from 
 import {
   addressField,
   defaulted,
+  isObject,
   jsonObject,
   line,
   localeField,
@@ -41,7 +42,8 @@ const MAX_BATCH = 100;
 
 const recipient = z
   .union([emailField, strictBody({ email: emailField, name: line(100).nullish() })], {
-    error: 'must be an e-mail address, or an object with email and name',
+    error: ({ input }) =>
+      input === undefined ? 'is required' : 'must be an e-mail address, or an object with email and name',
   })
   .transform((given): MessageRecipient =>
     'key' in given ? { address: given, name: null } : { address: given.email, name: given.name || null },
@@ -83,6 +85,63 @@ const attachment = strictBody({
   mediaId: mediaId ?? undefined,
   contentId: contentId ?? undefined,
 }));
+
+const RECIPIENTS = new Set(['to', 'cc', 'bcc']);
+
+/** Check of a body, beside faults of its fields too: with a template or content of its own it says all that a message needs. */
+function hasAllOfContent(
+  given: {
+    readonly purpose?: unknown;
+    readonly templateKey?: unknown;
+    readonly templateVersion?: unknown;
+    readonly subject?: unknown;
+    readonly contentJson?: unknown;
+    readonly html?: unknown;
+    readonly mjml?: unknown;
+    readonly text?: unknown;
+  },
+  context: z.core.$RefinementCtx,
+): void {
+  if (given.templateKey != null) return;
+  const fault = (field: string, message: string) =>
+    context.addIssue({ code: 'custom', path: [field], message });
+  if (given.templateVersion != null) fault('templateVersion', 'needs templateKey');
+  for (const field of ['purpose', 'subject'] as const) if (given[field] == null) fault(field, 'is required');
+  const { text } = given;
+  const hasText = typeof text === 'string' ? text.trim() !== '' : text != null;
+  if (!hasText && (given.contentJson ?? given.html ?? given.mjml) == null)
+    fault('text', 'is required where there is no contentJson, html or mjml');
+}
+
+/** Check of a body: no address gets two mails, no more copies than allowed, none of a notification. */
+function hasDistinctRecipients(
+  {
+    to,
+    cc,
+    bcc,
+    topicKey,
+  }: {
+    readonly to: MessageRecipient;
+    readonly cc?: readonly MessageRecipient[] | null | undefined;
+    readonly bcc?: readonly MessageRecipient[] | null | undefined;
+    readonly topicKey?: string | null | undefined;
+  },
+  context: z.core.$RefinementCtx,
+): void {
+  const fault = (path: (string | number)[], message: string) =>
+    context.addIssue({ code: 'custom', path, message });
+  if ((cc?.length ?? 0) + (bcc?.length ?? 0) > MAX_COPIES)
+    fault(['bcc'], `must be at most ${MAX_COPIES} together with cc`);
+  const known = new Set([to.address.key]);
+  for (const [field, list] of Object.entries({ cc: cc ?? [], bcc: bcc ?? [] })) {
+    if (topicKey != null && list.length > 0)
+      fault([field], 'must be empty with topicKey: only the reader in to may leave the topic');
+    for (const [index, { address }] of list.entries()) {
+      if (known.has(address.key)) fault([field, index], 'is a recipient already');
+      known.add(address.key);
+    }
+  }
+}
 
 export const sendMessageBody = strictBody({
   to: recipient.meta({
@@ -143,7 +202,9 @@ export const sendMessageBody = strictBody({
     .nullish()
     .meta({ description: 'The sender, at a verified sending domain. Default: the project’s.' }),
   replyTo: z
-    .union([addressField, z.array(addressField).max(5)])
+    .union([addressField, z.array(addressField).max(5)], {
+      error: 'must be an address, or a list of at most 5',
+    })
     .nullish()
     .meta({ description: 'Where answers go: an address, or up to five. Default: the project’s.' }),
   headers: z
@@ -192,26 +253,11 @@ export const sendMessageBody = strictBody({
   ),
 })
   .superRefine(hasOneForm)
-  .superRefine(({ cc, bcc, contentJson, html, mjml, text, to, topicKey, ...rest }, context) => {
-    const fault = (path: (string | number)[], message: string) =>
-      context.addIssue({ code: 'custom', path, message });
-    if ((cc?.length ?? 0) + (bcc?.length ?? 0) > MAX_COPIES)
-      fault(['bcc'], `must be at most ${MAX_COPIES} together with cc`);
-    for (const [field, list] of Object.entries({ cc, bcc }))
-      if (topicKey != null && list != null && list.length > 0)
-        fault([field], 'must be empty with topicKey: only the reader in to may leave the topic');
-    const hasTemplate = rest.templateKey != null;
-    if (!hasTemplate && rest.templateVersion != null) fault(['templateVersion'], 'needs templateKey');
-    for (const field of ['purpose', 'subject'] as const)
-      if (!hasTemplate && rest[field] == null) fault([field], 'is required');
-    if (!hasTemplate && (contentJson ?? html ?? mjml) == null && (text == null || text.trim() === ''))
-      fault(['text'], 'is required where there is no contentJson, html or mjml');
-    const known = new Set([to.address.key]);
-    for (const [field, list] of Object.entries({ cc, bcc }))
-      for (const [index, { address }] of (list ?? []).entries()) {
-        if (known.has(address.key)) fault([field, index], 'is a recipient already');
-        known.add(address.key);
-      }
+  .superRefine(hasAllOfContent, { when: ({ value }) => isObject(value) })
+  .superRefine(hasDistinctRecipients, {
+    // One that is at fault has no key yet.
+    when: ({ value, issues }) =>
+      isObject(value) && !issues.some(({ path }) => RECIPIENTS.has(String(path?.[0]))),
   })
   .meta({ id: 'SendMessage' });
 
