@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { emailField, int64, pageOf, pageQuery, PLACES, strictBody, timestamp } from '#platform/http';
 import { BOUNCE_CLASSES } from '#deliverability';
 import { DELIVERY_STATES, REPORT_LINK_DAYS, TEST_MEASURES, TIMELINE_INTERVALS } from '#messaging';
-import { defaulted } from '../fields.js';
+import { defaulted, requiredLine } from '../fields.js';
 
 const fraction = z.number().min(0).max(1);
 
@@ -193,7 +193,7 @@ export const deliveryListQuery = pageQuery(
     email: emailField.optional().meta({ description: 'Exactly this address.' }),
     opened: flag('Whether a person opened it; a click counts as an open.'),
     clicked: flag('Whether a person followed a link in it.'),
-    link: z.string().min(1).max(8_000).optional().meta({
+    link: requiredLine(8_000).optional().meta({
       description:
         'A link that a person followed in it: its `linkNumber`, in whatever language, or its address. One that the campaign does not have is 422.',
       example: '1',

@@ -341,11 +341,8 @@ export const rescheduleMessageBody = strictBody({
 export const messageListQuery = pageQuery({
   to: line(320).optional().meta({ description: 'Only messages to this address.' }),
   status: z.enum(MESSAGE_STATUSES).optional(),
-  tag: z.string().optional(),
-  templateKey: z
-    .string()
-    .optional()
-    .meta({ description: 'Only messages of this template, by key or alias.' }),
+  tag: line(64).optional(),
+  templateKey: line(100).optional().meta({ description: 'Only messages of this template, by key or alias.' }),
   createdAfter: moment.optional(),
 });
 

@@ -163,7 +163,7 @@ export const previewTemplateBody = strictBody({
 
 export const templateListQuery = pageQuery({
   kind: z.enum(TEMPLATE_KINDS).optional(),
-  alias: z.string().optional(),
+  alias: line(100).optional(),
 });
 export const templateVersionListQuery = pageQuery({});
 /** Text that is no such number names no version: 0. */
