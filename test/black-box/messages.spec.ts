@@ -251,6 +251,32 @@ describe('messages', () => {
         'data.code': 'is missing: the content shows it',
       },
     ]);
+    const order = { id: 4711 };
+    expect(
+      await faults({
+        text: '{{ data.order }}{{ data.all }}{{ data.few }}',
+        data: { code: 1, order, all: [order], few: [1] },
+      }),
+    ).toEqual([
+      422,
+      {
+        'data.order': 'is an object, which the content would show as nothing: show its fields',
+        'data.all': 'is an object, which the content would show as nothing: show its fields',
+      },
+    ]);
+    expect(
+      await faults({
+        subject: '{{ data.title }}',
+        html: '<p>{{ data.order }}</p>',
+        data: { title: ' ', code: 1, order },
+      }),
+    ).toEqual([
+      422,
+      {
+        subject: 'is empty with this data',
+        'data.order': 'is an object, which the content would show as nothing: show its fields',
+      },
+    ]);
     expect(await faults({ subject: 'a\r\nBcc: eve@example.com' })).toEqual([
       400,
       { subject: 'must not contain control characters' },

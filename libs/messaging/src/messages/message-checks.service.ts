@@ -8,8 +8,15 @@ import type { MessageReview } from '../content/merge/merge-review.js';
 import { ContentProcessesService, footerOf } from '../content/processes/content-processes.service.js';
 import { MediaService } from '../media/media.service.js';
 import { contentIdErrors, readAttachments } from './attachment.js';
-import { type MessageRefusal, missingData, type NewMessage, timeFaults, trackFaults } from './message.js';
-import { filledHeaders } from './message-headers.js';
+import {
+  type MessageRefusal,
+  missingData,
+  type NewMessage,
+  timeFaults,
+  trackFaults,
+  unshowableData,
+} from './message.js';
+import { filledHeaders, isBlankWith } from './message-headers.js';
 import { languageOf, MessageTemplatesService } from './message-templates.service.js';
 import type { AskedMessage, CheckedMessage } from './message-writing.query.js';
 
@@ -90,9 +97,20 @@ export class MessageChecksService {
         hasContent &&
         fieldFaults(contentIdErrors(attachments, review.contentIds, review.field))),
       ...('errors' in files && files.errors),
+      ...(isReadable &&
+        hasContent &&
+        missing.length === 0 &&
+        isBlankWith(data, subject) &&
+        fieldFaults({ subject: 'is empty with this data' })),
       ...fieldFaults(review.faults),
       ...filled.faults,
       ...Object.fromEntries(missing.map((name) => [`data.${name}`, 'is missing: the content shows it'])),
+      ...Object.fromEntries(
+        unshowableData(review.shownData, data).map((name) => [
+          `data.${name}`,
+          'is an object, which the content would show as nothing: show its fields',
+        ]),
+      ),
       ...timeFaults(message, now),
       ...(hasContent && trackFaults(message)),
       ...(topicFault !== null && { topicKey: topicFault }),
@@ -180,7 +198,13 @@ function faultsOfTemplate(faults: Faults): Faults {
   };
 }
 
-const NOTHING_TO_REVIEW: MessageReview = { field: 'text', faults: {}, requiredData: [], contentIds: [] };
+const NOTHING_TO_REVIEW: MessageReview = {
+  field: 'text',
+  faults: {},
+  requiredData: [],
+  shownData: [],
+  contentIds: [],
+};
 
 /** The errors of a message with the path of that message before each field. */
 export const behind = (path: string, errors: Readonly<Record<string, string>>): Record<string, string> =>

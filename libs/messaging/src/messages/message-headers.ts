@@ -92,6 +92,15 @@ export function filledHeaders(
   return { headers, faults: 'errors' in read ? read.errors : {}, requiredData };
 }
 
+/** Whether a subject says nothing once the data is filled in; one that shows more than `data`, or has logic, counts as one that does. */
+export function isBlankWith(data: Readonly<Record<string, unknown>>, subject: string): boolean {
+  const template = plainTemplateOf(subject);
+  return (
+    template?.variables.every((variable) => variable.startsWith('data.')) === true &&
+    template.render({ ...SAMPLE_VALUES, data }).trim() === ''
+  );
+}
+
 /** Null where its merge tags have logic, or cannot be read. */
 function plainTemplateOf(value: string) {
   try {

@@ -182,19 +182,27 @@ export function missingData(
   data: Readonly<Record<string, unknown>>,
   optional: readonly string[] = [],
 ): string[] {
-  const isMissing = (path: string) => {
-    let value: unknown = data;
-    for (const name of path.split('.'))
-      value =
-        typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-          ? (value as Record<string, unknown>)[name]
-          : undefined;
-    return value === undefined || value === null;
-  };
+  const isMissing = (path: string) => (valueAt(path, data) ?? null) === null;
   const lacked = optional.filter(isMissing);
   return required.filter(
     (path) => isMissing(path) && !lacked.some((name) => path === name || path.startsWith(`${name}.`)),
   );
+}
+
+/** The paths at which `data` has an object, or a list with one, of those that the content shows as they are. */
+export function unshowableData(shown: readonly string[], data: Readonly<Record<string, unknown>>): string[] {
+  const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+  return shown.filter((path) => [valueAt(path, data)].flat().some(isObject));
+}
+
+function valueAt(path: string, data: Readonly<Record<string, unknown>>): unknown {
+  let value: unknown = data;
+  for (const name of path.split('.'))
+    value =
+      typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+        ? (value as Record<string, unknown>)[name]
+        : undefined;
+  return value;
 }
 
 /** One address has got as many messages of a day as it may. */

@@ -19,6 +19,7 @@ import {
   type MessageReview,
   messageTagFaults,
   requiredDataIn,
+  shownDataIn,
   reviewMergeTags,
   tagFault,
 } from '../merge/merge-review.js';
@@ -209,6 +210,7 @@ export async function reviewMessage(
     field: 'text',
     faults,
     requiredData: [],
+    shownData: [],
     contentIds: [],
   });
   const inParts = messageTagFaults({ subject: content.subject, text: content.contentText ?? '' }, known);
@@ -234,6 +236,7 @@ export async function reviewMessage(
     field,
     faults,
     requiredData: requiredDataIn([subject, html, text]),
+    shownData: shownDataIn([subject, html, text]),
     contentIds: contentIdsIn(html),
   };
 }

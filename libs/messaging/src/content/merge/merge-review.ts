@@ -140,6 +140,8 @@ export interface MessageReview {
   readonly faults: Readonly<Record<string, string>>;
   /** Dotted paths in `data` that it shows without a default. */
   readonly requiredData: readonly string[];
+  /** Dotted paths in `data` that it shows as they are, without a filter: an object there would be shown as nothing. */
+  readonly shownData: readonly string[];
   /** Content-IDs of the files that it shows (`cid:`). */
   readonly contentIds: readonly string[];
 }
@@ -170,7 +172,13 @@ export function reviewPlainMessage(
   }
   const faults = messageTagFaults(parts, known);
   const sound = Object.entries(parts).flatMap(([part, source]) => (part in faults ? [] : [source]));
-  return { field: 'text', faults, requiredData: requiredDataIn(sound), contentIds: [] };
+  return {
+    field: 'text',
+    faults,
+    requiredData: requiredDataIn(sound),
+    shownData: shownDataIn(sound),
+    contentIds: [],
+  };
 }
 
 const DATA_PATH = /(?<![\w.])data((?:\s*\.\s*[A-Za-z_][\w-]*)+)/g;
@@ -197,6 +205,23 @@ export function requiredDataIn(texts: readonly string[]): string[] {
       return (end < 0 ? names : names.slice(0, end)).join('.');
     }),
   );
+  return [...new Set(paths)].filter((path) => path !== '').sort();
+}
+
+const SHOWN_AS_IT_IS = /^\{\{-?\s*data((?:\s*\.\s*[A-Za-z_][\w-]*)+)\s*-?\}\}$/;
+
+/** The paths in a message's data that are shown as they are; `order.id`. */
+export function shownDataIn(texts: readonly string[]): string[] {
+  const paths = texts
+    .flatMap((text) => templatePieces(text))
+    .flatMap(({ kind, source }) => (kind === 'output' ? [SHOWN_AS_IT_IS.exec(source)?.[1] ?? ''] : []))
+    .map((dotted) =>
+      dotted
+        .split('.')
+        .slice(1)
+        .map((name) => name.trim())
+        .join('.'),
+    );
   return [...new Set(paths)].filter((path) => path !== '').sort();
 }
 

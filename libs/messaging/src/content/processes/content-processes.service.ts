@@ -140,6 +140,7 @@ export class ContentProcessesService implements OnApplicationBootstrap, OnApplic
       field: 'contentJson',
       faults: { contentJson: TOO_COMPLEX },
       requiredData: [],
+      shownData: [],
       contentIds: [],
     };
     return orTooComplex(this.#cached(this.pools.compiling, scope, 'reviewMessage', input), tooComplex);
