@@ -150,6 +150,27 @@ describe('templates', () => {
     expect((await client.get(`/templates/${key}`)).at('publishedVersion')).toBeNull();
   });
 
+  it('name tags that are not closed, wherever they stand', async () => {
+    const open = {
+      subject: '{{ data.a',
+      previewText: '{% if data.b',
+      contentText: 'Hi {{',
+      html: '<p>x</p>',
+    };
+    const wrong = (tag: string) => `has a merge tag that is wrong: ${tag} not closed`;
+    const faults = {
+      subject: wrong('output "{{ data.a"'),
+      previewText: wrong('tag "{% if data.b"'),
+      contentText: wrong('output "{{"'),
+    };
+    const reviewed = await client.post('/templates/validate', open);
+    expect([reviewed.status, reviewed.at('faults')]).toEqual([200, faults]);
+    const key = await created({ ...RECEIPT, contentJson: undefined, ...open });
+    const shown = await client.post(`/templates/${key}/preview`, {});
+    expect([shown.status, shown.at('faults')]).toEqual([200, expect.objectContaining(faults)]);
+    expect(errorsOf(await publishing(key))).toEqual(faults);
+  });
+
   it('refuse the tags of Handlebars in words of Liquid', async () => {
     for (const [html, words] of [
       ['<p>{{#if data.order.id}}x{{/if}}</p>', '{% if data.order.id %}'],

@@ -213,7 +213,7 @@ const SHOWN_AS_IT_IS = /^\{\{-?\s*data((?:\s*\.\s*[A-Za-z_][\w-]*)+)\s*-?\}\}$/;
 /** The paths in a message's data that are shown as they are; `order.id`. */
 export function shownDataIn(texts: readonly string[]): string[] {
   const paths = texts
-    .flatMap((text) => templatePieces(text))
+    .flatMap((text) => piecesIfClosed(text) ?? [])
     .flatMap(({ kind, source }) => (kind === 'output' ? [SHOWN_AS_IT_IS.exec(source)?.[1] ?? ''] : []))
     .map((dotted) =>
       dotted
