@@ -138,6 +138,16 @@ describe('the life of a campaign', () => {
     expect(changed.at('html')).toContain('Dear Ada');
     const german = await test.post(`/campaigns/${key}/preview`, { locale: 'de-AT' });
     expect(german.body).toMatchObject({ subject: 'Hallo Ada', previewText: null });
+    const failed = { severity: expect.any(String), result: 'FAIL' };
+    const faulty = '<p>Hi {{ custom.nothing }}</p><script>alert(1)</script>';
+    expect((await test.post(`/campaigns/${key}/preview`, { html: faulty })).at('checks')).toEqual(
+      expect.arrayContaining([
+        { ...failed, code: 'merge-tags', message: 'Merge tags: {{ custom.nothing }} is not known.' },
+        { ...failed, code: 'removed-content', message: expect.stringContaining('<script>') },
+      ]),
+    );
+    const ofGerman = german.at<{ code: string }[]>('checks').map(({ code }) => code);
+    expect([ofGerman, shown.at('checks')]).toEqual([['preview-text'], []]);
     const reader = await test.post(`/campaigns/${key}/preview`, { email: 'reader-2@example.com' });
     expect(reader.at('subject')).toBe('Hello Reader 2');
     const broken = { contentJson: JSON.stringify({ blocks: [{ type: 'button', label: 'Go' }] }) };

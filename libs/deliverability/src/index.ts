@@ -41,7 +41,7 @@ export { DNS_RECORD_STATUSES, DNS_RECORD_TYPES, type RecordPurpose } from './dns
 export { SenderHostsService } from './dns/sender-hosts.service.js';
 export { analyseCampaign, quotaMessage } from './pre-send/campaign-checks.js';
 export type { CampaignFacts, ContentFacts, DestinationFacts } from './pre-send/campaign-facts.js';
-export { mergeTagCheck, type ReviewedContent } from './pre-send/content-checks.js';
+export { failedContentChecks, mergeTagCheck, type ReviewedContent } from './pre-send/content-checks.js';
 export {
   type CheckCode,
   type PreSendAnalysis,

@@ -5569,6 +5569,8 @@ export interface components {
       fromName: string;
       html: string;
       text: string;
+      /** @description The checks of content that this mail fails, as the pre-send analysis would name them: pieces that no mail can carry and were left out, merge tags that are not known and shown as nothing, links, and the rest. */
+      checks: components['schemas']['PreSendCheck'][];
     };
     PreviewLink: {
       /** Format: uri */
@@ -18986,7 +18988,15 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "fromName": "Acme News",
            *       "html": "<!doctype html>\n<html lang=\"en\" dir=\"ltr\">…<h1>Spring is here</h1><p>Hello Ada, three things are new.</p>…</html>",
-           *       "text": "Spring is here\n\nHello Ada, three things are new.\n\nSee what is new: https://example.com/spring\n"
+           *       "text": "Spring is here\n\nHello Ada, three things are new.\n\nSee what is new: https://example.com/spring\n",
+           *       "checks": [
+           *         {
+           *           "code": "removed-content",
+           *           "severity": "WARNING",
+           *           "result": "FAIL",
+           *           "message": "No mail carries these, so they were left out: contentJson.blocks[1].html: <script>."
+           *         }
+           *       ]
            *     }
            */
           'application/json': components['schemas']['CampaignPreview'];
@@ -19138,7 +19148,15 @@ export interface operations {
            *       "previewText": "New: three things",
            *       "fromName": "Acme News",
            *       "html": "<!doctype html>\n<html lang=\"en\" dir=\"ltr\">…<h1>Spring is here</h1><p>Hello Ada, three things are new.</p>…</html>",
-           *       "text": "Spring is here\n\nHello Ada, three things are new.\n\nSee what is new: https://example.com/spring\n"
+           *       "text": "Spring is here\n\nHello Ada, three things are new.\n\nSee what is new: https://example.com/spring\n",
+           *       "checks": [
+           *         {
+           *           "code": "removed-content",
+           *           "severity": "WARNING",
+           *           "result": "FAIL",
+           *           "message": "No mail carries these, so they were left out: contentJson.blocks[1].html: <script>."
+           *         }
+           *       ]
            *     }
            */
           'application/json': components['schemas']['CampaignPreview'];

@@ -356,18 +356,6 @@ export const previewCampaignBody = strictBody({
   .superRefine(hasOneSource)
   .transform(withContentJson);
 
-export const campaignPreviewView = z
-  .object({
-    subject: z.string(),
-    previewText: z.string().nullable(),
-    fromName: z.string().meta({ description: 'Of the sender, as From shows it.' }),
-    html: z.string(),
-    text: z.string(),
-  })
-  .meta({ id: 'CampaignPreview' });
-
-export const previewLinkView = z.object({ url: z.url(), expiresAt: timestamp }).meta({ id: 'PreviewLink' });
-
 const preSendCheckView = z
   .object({
     code: z.string().meta({ description: 'The check; new codes may be added.', example: 'recipients' }),
@@ -376,6 +364,23 @@ const preSendCheckView = z
     message: z.string().meta({ description: 'The result and, when the check failed, what to do.' }),
   })
   .meta({ id: 'PreSendCheck' });
+
+export const campaignPreviewView = z
+  .object({
+    subject: z.string(),
+    previewText: z.string().nullable(),
+    fromName: z.string().meta({ description: 'Of the sender, as From shows it.' }),
+    html: z.string(),
+    text: z.string(),
+    checks: z.array(preSendCheckView).meta({
+      description:
+        'The checks of content that this mail fails, as the pre-send analysis would name them: pieces that no mail can carry and ' +
+        'were left out, merge tags that are not known and shown as nothing, links, and the rest.',
+    }),
+  })
+  .meta({ id: 'CampaignPreview' });
+
+export const previewLinkView = z.object({ url: z.url(), expiresAt: timestamp }).meta({ id: 'PreviewLink' });
 
 export const preSendAnalysisView = z
   .object({

@@ -15,6 +15,12 @@ export function criticalContentChecks(facts: ReviewedContent): PreSendCheck[] {
   return [mergeTagCheck(facts.mergeTagFaults), ...contentChecks(facts)];
 }
 
+/** The content checks, warnings too, that one mail fails. */
+export function failedContentChecks(facts: ReviewedContent): PreSendCheck[] {
+  const checks = [...criticalContentChecks(facts), ...contentWarnings(facts.content)];
+  return checks.filter(({ result }) => result === 'FAIL');
+}
+
 /** `faults`: what is wrong with merge tags, one phrase each. */
 export function mergeTagCheck(faults: readonly string[]): PreSendCheck {
   return check('merge-tags', faults.length === 0, 'All merge tags are known.', listed('Merge tags', faults));

@@ -4,6 +4,7 @@ import { EmailQuotaService, SubscriptionsQuery } from '#billing';
 import {
   analyseCampaign,
   type CampaignFacts,
+  failedContentChecks,
   mergeTagCheck,
   type PreSendAnalysis,
   type PreSendCheck,
@@ -20,7 +21,7 @@ import type { Campaign, KeptTemplates } from './campaign.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
 import { untranslatedParts, withVariant } from './campaign-variants.js';
 import { CampaignContentsQuery } from './campaign-contents.query.js';
-import { contentIn } from '../content/document/translated-content.js';
+import { contentIn, type TranslatedContent } from '../content/document/translated-content.js';
 import { CampaignRepository } from './campaign.repository.js';
 import { type MailOrigin, FromAddressesService } from './from-addresses.service.js';
 
@@ -42,6 +43,17 @@ interface ContentReview {
   readonly variantFaults: readonly string[] | null;
   readonly templates: KeptTemplates;
 }
+
+/** The parts of a review that all mails of a campaign have in common. */
+interface KnownOfCampaign {
+  readonly origin: MailOrigin;
+  readonly customKeys: readonly string[];
+  readonly sample: SampleMail;
+}
+
+/** A campaign's mail as it is being written, a template's content in it. */
+export type WrittenMail = TranslatedContent &
+  Pick<Campaign, 'name' | 'campaignKey' | 'fromName' | 'fromEmail'>;
 
 /** With fewer people even twice the usual rate of clicks looks like chance. */
 const FEWEST_OF_VARIANT = 500;
@@ -123,7 +135,20 @@ export class PreSendAnalysisService {
     return faults.length === 0 ? null : mergeTagCheck([...new Set(faults)]);
   }
 
-  async #origin(scope: ProjectScope, campaign: Campaign): Promise<MailOrigin> {
+  /** The content checks that one mail of a campaign fails, in one of its translations: for a look at what is not stored yet. */
+  async findings(
+    scope: ProjectScope,
+    draft: WrittenMail,
+    translation: string | null,
+  ): Promise<PreSendCheck[]> {
+    const known = await this.#known(scope, draft, await this.#origin(scope, draft));
+    return failedContentChecks(await this.#reviewOf(scope, draft, translation, known));
+  }
+
+  async #origin(
+    scope: ProjectScope,
+    campaign: Pick<Campaign, 'fromName' | 'fromEmail'>,
+  ): Promise<MailOrigin> {
     const origin = await this.fromAddresses.of(scope, campaign);
     if (origin === null) throw new Error('The project of this scope is gone.');
     return origin;
@@ -140,18 +165,10 @@ export class PreSendAnalysisService {
   /** Reviews the content in all its languages; the same content once, so that it can be fetched ahead. */
   async #review(scope: ProjectScope, campaign: Campaign, origin: MailOrigin): Promise<ContentReview> {
     const { content: written, templates } = await this.contents.of(scope, campaign);
-    const definitions = await this.customFields.definitions(scope);
-    const known = {
-      customKeys: definitions.map((definition) => definition.key),
-      sample: this.#sample(scope, campaign, origin, templateDefaults(definitions)),
-    };
+    const known = await this.#known(scope, campaign, origin);
     const { variants } = written;
     const varied = { ...written, fromName: campaign.fromName };
-    const review = async (of: typeof varied, locale: string | null): Promise<ReviewedContent> => {
-      const footer = footerOf(origin.project, await this.fromAddresses.wording(scope, locale));
-      const content = { ...contentIn(of, locale), fromName: of.fromName };
-      return this.processes.review(scope, { ...known, footer, content });
-    };
+    const review = (of: typeof varied, locale: string | null) => this.#reviewOf(scope, of, locale, known);
     const own = await review(withVariant(varied, null), null);
     const translations = new Map<string, ReviewedContent>();
     if (variants.length === 0)
@@ -170,6 +187,31 @@ export class PreSendAnalysisService {
     return { own, ownPath: 'variants[0]', translations, variantFaults, templates };
   }
 
+  async #known(
+    scope: ProjectScope,
+    campaign: Pick<Campaign, 'name' | 'campaignKey'>,
+    origin: MailOrigin,
+  ): Promise<KnownOfCampaign> {
+    const definitions = await this.customFields.definitions(scope);
+    return {
+      origin,
+      customKeys: definitions.map((definition) => definition.key),
+      sample: this.#sample(scope, campaign, origin, templateDefaults(definitions)),
+    };
+  }
+
+  /** Reviews one mail in one of its translations. */
+  async #reviewOf(
+    scope: ProjectScope,
+    of: TranslatedContent & Pick<Campaign, 'fromName'>,
+    translation: string | null,
+    { origin, ...known }: KnownOfCampaign,
+  ): Promise<ReviewedContent> {
+    const footer = footerOf(origin.project, await this.fromAddresses.wording(scope, translation));
+    const content = { ...contentIn(of, translation), fromName: of.fromName };
+    return this.processes.review(scope, { ...known, footer, content });
+  }
+
   /** Reasons why a test would come to no result. */
   #testFaults({ test, variants }: Campaign, recipients: number): string[] {
     if (test === null || test.by === 'MANUAL') return [];
@@ -183,7 +225,7 @@ export class PreSendAnalysisService {
 
   #sample(
     scope: ProjectScope,
-    { name, campaignKey: key }: Campaign,
+    { name, campaignKey: key }: Pick<Campaign, 'name' | 'campaignKey'>,
     { project, linkBase }: MailOrigin,
     custom: Readonly<Record<string, unknown>>,
   ): SampleMail {

@@ -10,12 +10,14 @@ import {
   NotFoundError,
   type ProjectScope,
 } from '#kernel';
+import type { PreSendCheck } from '#deliverability';
 import { Database } from '#platform';
 import { type Campaign, sourceWith } from '../../campaigns/campaign.js';
 import { PreSendRejectedError } from '../../campaigns/campaign.errors.js';
 import { contentFaultsOf, refuseUnlessVariant, withVariant } from '../../campaigns/campaign-variants.js';
 import { CampaignContentsQuery } from '../../campaigns/campaign-contents.query.js';
 import { CampaignRepository } from '../../campaigns/campaign.repository.js';
+import { PreSendAnalysisService } from '../../campaigns/pre-send-analysis.service.js';
 import {
   type CONTENT_PARTS,
   contentFaults,
@@ -69,6 +71,16 @@ export interface MailPreview extends MailParts {
   readonly language: string;
 }
 
+/** A campaign's mail, and the locale of its translation; null: the campaign's own content. */
+interface TranslatedPreview extends MailPreview {
+  readonly translation: string | null;
+}
+
+/** A campaign's mail with the content checks that it fails. */
+export interface CheckedPreview extends TranslatedPreview {
+  readonly checks: readonly PreSendCheck[];
+}
+
 /** A content with its mail for a sample reader, for people who look it over. */
 export interface ContentPreview {
   readonly name: string;
@@ -107,6 +119,7 @@ export class MailViewService {
     private readonly rendering: MailRenderingService,
     private readonly projects: ProjectsQuery,
     private readonly links: PreviewLinksService,
+    private readonly analyses: PreSendAnalysisService,
     private readonly clock: Clock,
   ) {}
 
@@ -120,7 +133,7 @@ export class MailViewService {
     campaignKey: string,
     reader: PreviewReader,
     changes: PreviewChanges = {},
-  ): Promise<MailPreview> {
+  ): Promise<CheckedPreview> {
     const campaign = await this.campaigns.named(scope, campaignKey);
     const { id } = campaign;
     const { faults: ofTemplate } = await this.contents.chosen(scope, changes, campaign);
@@ -129,7 +142,10 @@ export class MailViewService {
     if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
     const draft = { ...campaign.copy(), ...changes, ...sourceWith(changes, campaign), id, campaignKey };
     refuseUnlessVariant(draft, reader.variant);
-    return this.#preview(scope, await this.contents.filled(scope, draft), reader);
+    const filled = await this.contents.filled(scope, draft);
+    const mail = await this.#preview(scope, filled, reader);
+    const shown = withVariant(filled, reader.variant);
+    return { ...mail, checks: await this.analyses.findings(scope, shown, mail.translation) };
   }
 
   /** A link that shows the campaign as it will be then, good for seven days. `NotFoundError` */
@@ -168,7 +184,7 @@ export class MailViewService {
     scope: ProjectScope,
     varied: DraftOfMail,
     { address, locale, variant }: PreviewReader,
-  ): Promise<MailPreview> {
+  ): Promise<TranslatedPreview> {
     const draft = withVariant(varied, variant);
     try {
       const own = await this.mails.compileDraft(scope, draft, locale);
@@ -176,12 +192,14 @@ export class MailViewService {
       const mail = locale === null ? await this.mails.compileDraft(scope, draft, recipient.locale) : own;
       const reader = { deliveryId: newId(), recipient, locale: locale ?? recipient.locale };
       const one = { ...reader, date: this.clock.now() };
-      const { previewText } = contentIn(draft, translationFor(draft, one.locale));
+      const translation = translationFor(draft, one.locale);
+      const { previewText } = contentIn(draft, translation);
       return {
         ...(await this.rendering.show(mail, one)),
         previewText: previewText === null ? null : await this.rendering.line(mail, previewText, one),
         fromEmail: mail.sender.address,
         language: mail.language,
+        translation,
       };
     } catch (error) {
       if (error instanceof MergeTemplateError) throw asRejection(error);
