@@ -343,6 +343,13 @@ describe('images of mails', () => {
     expect((await client.delete(`/media/${own.at('id')}`)).status).toBe(204);
     expect((await client.delete(`/media/${german.at('id')}?force=true`)).status).toBe(204);
     expect((await fetched(german.at('url'))).status).toBe(404);
+    const { checks } = (await client.get(`/campaigns/${key}/pre-send-analysis`)).body as {
+      checks: { code: string; result: string; message: string }[];
+    };
+    expect(checks.find(({ code }) => code === 'gone-images')).toMatchObject({
+      result: 'FAIL',
+      message: `de: Readers see a gap, since these images were deleted or never uploaded: ${german.at('url')}.`,
+    });
     expect((await client.delete(`/campaigns/${key}`)).status).toBe(204);
   });
 

@@ -18,6 +18,7 @@ const content: ContentFacts = {
   hasPostalAddress: true,
   linkFaults: [],
   removed: [],
+  goneImages: [],
   unreadable: [],
   visibleText: 'Here is what our shop has that is new this week. '.repeat(5),
   images: ['A red bicycle'],

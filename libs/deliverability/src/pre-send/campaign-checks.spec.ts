@@ -130,6 +130,7 @@ describe('the critical checks', () => {
       'plain-text',
       'html-size',
       'removed-content',
+      'gone-images',
       'alt-text',
       'link-domains',
       'personalisation',

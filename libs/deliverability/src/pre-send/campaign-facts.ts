@@ -110,6 +110,8 @@ export interface ContentFacts {
   readonly ownText: string | null;
   /** URLs of its links and images. */
   readonly urls: readonly string[];
+  /** URLs of those that name an uploaded image which is not there. */
+  readonly goneImages: readonly string[];
   /** True if it uses data of its reader; null if its merge tags cannot be read. */
   readonly personal: boolean | null;
 }

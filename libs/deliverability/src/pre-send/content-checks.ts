@@ -102,6 +102,12 @@ export function contentWarnings(content: ContentFacts | null): PreSendCheck[] {
       'All that was written is in the mail.',
       listed('No mail carries these, so they were left out', content.removed),
     ),
+    check(
+      'gone-images',
+      content.goneImages.length === 0,
+      'No uploaded image is missing.',
+      listed('Readers see a gap, since these images were deleted or never uploaded', content.goneImages),
+    ),
     altCheck(content),
     linkDomainsCheck(content),
     personalisationCheck(content),

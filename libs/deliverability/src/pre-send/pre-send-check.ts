@@ -25,6 +25,7 @@ export const CONTENT_WEIGHTS = {
   'plain-text': 5,
   'html-size': 10,
   'removed-content': 5,
+  'gone-images': 10,
   'alt-text': 3,
   'link-domains': 10,
   personalisation: 2,

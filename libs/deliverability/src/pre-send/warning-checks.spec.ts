@@ -46,6 +46,11 @@ describe('the warnings', () => {
       }),
     ],
     [
+      'gone-images',
+      'Readers see a gap, since these images were deleted or never uploaded: https://mail.example/media/1-0.png.',
+      withContent({ goneImages: ['https://mail.example/media/1-0.png'] }),
+    ],
+    [
       'alt-text',
       '1 of 2 images have no alt text, which is all that many readers get of them.',
       withContent({ images: ['A bicycle', ' '] }),
@@ -118,6 +123,7 @@ describe('the warnings', () => {
     ],
     ['html-size: The HTML part has 100 KB as it is sent.', withContent({ htmlBytes: 100 * 1024 })],
     ['removed-content: All that was written is in the mail.', withContent({})],
+    ['gone-images: No uploaded image is missing.', withContent({})],
     ['alt-text: All images have a text.', withContent({ images: [] })],
     [
       'link-domains: Links lead to hosts with names of their own.',

@@ -17,6 +17,7 @@ import { placeName } from '../content/mail/link-tracking.js';
 import { MailLinksService } from '../content/mail/mail-links.service.js';
 import { projectValues, SAMPLE_VALUES } from '../content/merge/merge-values.js';
 import { ContentProcessesService, footerOf } from '../content/processes/content-processes.service.js';
+import { MediaService } from '../media/media.service.js';
 import type { Campaign, KeptTemplates } from './campaign.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
 import { untranslatedParts, withVariant } from './campaign-variants.js';
@@ -75,6 +76,7 @@ export class PreSendAnalysisService {
     private readonly customFields: CustomFieldsQuery,
     private readonly processes: ContentProcessesService,
     private readonly links: MailLinksService,
+    private readonly media: MediaService,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -209,7 +211,10 @@ export class PreSendAnalysisService {
   ): Promise<ReviewedContent> {
     const footer = footerOf(origin.project, await this.fromAddresses.wording(scope, translation));
     const content = { ...contentIn(of, translation), fromName: of.fromName };
-    return this.processes.review(scope, { ...known, footer, content });
+    const review = await this.processes.review(scope, { ...known, footer, content });
+    if (review.content === null) return review;
+    const goneImages = await this.media.gone(scope, review.content.urls);
+    return { ...review, content: { ...review.content, goneImages } };
   }
 
   /** Reasons why a test would come to no result. */

@@ -57,7 +57,7 @@ describe('the analysis of a campaign', () => {
     const contentJson = json(text(`<p>Hello {{ subscriber.first_name }}. ${WORDS}</p>`));
     const { checks, score, status } = await analysed({ contentJson, contentText: null });
     expect([score, status]).toEqual([100, 'PASSED']);
-    expect(withResult(checks, 'PASS')).toHaveLength(26);
+    expect(withResult(checks, 'PASS')).toHaveLength(27);
     expect(withResult(checks, 'SKIPPED')).toEqual(['relay-feedback']);
   });
 

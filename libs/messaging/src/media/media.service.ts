@@ -40,6 +40,7 @@ import {
   MEDIA_PATH,
   mediaFileName,
   mediaNamesIn,
+  parseMediaFileName,
   type MediaView,
   newMediaName,
   SHOWN_DAYS,
@@ -245,6 +246,23 @@ export class MediaService {
       update messaging.media set shown_on = ${day}::date
       where environment_id = ${environmentId} and name = any(${names}) and (shown_on is null or shown_on < ${day}::date)
     `.execute(this.database.tables());
+  }
+
+  /** URLs of those that name an image of this environment by its file, and there is none any more, or never was. */
+  async gone(scope: ProjectScope, urls: readonly string[]): Promise<string[]> {
+    const named = urls.flatMap((url) => {
+      const media = parseMediaFileName(/\/([^/?#]+)(?:[?#].*)?$/.exec(url)?.[1] ?? '');
+      return media?.environmentId === scope.environmentId ? [{ url, name: media.name }] : [];
+    });
+    if (named.length === 0) return [];
+    const names = named.map(({ name }) => name);
+    const { rows } = await this.database.transaction(scope, () =>
+      sql<{ name: string }>`
+        select name from messaging.media where environment_id = ${scope.environmentId} and name = any(${names})
+      `.execute(this.database.tables()),
+    );
+    const there = new Set(rows.map(({ name }) => name));
+    return named.flatMap(({ url, name }) => (there.has(name) ? [] : [url]));
   }
 
   /** Removes files of deleted images, and those of uploads that never ended. */

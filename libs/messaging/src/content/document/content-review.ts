@@ -77,6 +77,7 @@ function contentFacts(
     images: view.images,
     ownText: ownText.trim() === '' ? null : ownText,
     urls: linksOf(html),
+    goneImages: [],
   };
 }
 
