@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { counted } from '#kernel';
 import type { CampaignFacts, ContentFacts } from './campaign-facts.js';
 import { check, CONTENT_WEIGHTS, fail, listed, pass, type PreSendCheck, skip } from './pre-send-check.js';
 
@@ -147,7 +148,7 @@ function imageTextCheck({ images, visibleText }: ContentFacts): PreSendCheck {
   const code = 'image-text-ratio';
   if (images.length === 0) return pass(code, 'There are no images.');
   const characters = visibleText.length;
-  const found = `${characters} characters of text beside ${images.length} images`;
+  const found = `${counted(characters, 'character')} of text beside ${counted(images.length, 'image')}`;
   return check(
     code,
     characters >= images.length * CONTENT_LIMITS.textPerImage,

@@ -25,7 +25,7 @@ describe('the warnings', () => {
     ],
     [
       'image-text-ratio',
-      '60 characters of text beside 1 images; 100 for each would do better, since many readers see no images.',
+      '60 characters of text beside 1 image; 100 for each would do better, since many readers see no images.',
       withContent({ visibleText: 'x'.repeat(60) }),
     ],
     [
@@ -113,7 +113,7 @@ describe('the warnings', () => {
     ['spam-words: No words of unwanted mail.', withContent({ subject: 'A breadwinner and his casinos' })],
     ['image-text-ratio: There are no images.', withContent({ images: [], visibleText: 'Hi' })],
     [
-      'image-text-ratio: 100 characters of text beside 1 images.',
+      'image-text-ratio: 100 characters of text beside 1 image.',
       withContent({ visibleText: 'x'.repeat(100) }),
     ],
     ['plain-text: The text part is made from the HTML.', withContent({})],
