@@ -65,6 +65,7 @@ describe('batches', () => {
     ];
     const results = resultsOf(await client.post('/suppressions/batch', { suppressions }));
     expect(results.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5, 6]);
+    expect(results[0]?.suppression?.['email']).toBe('Left@example.com');
     expect(results.map(({ suppression }) => [suppression?.['reason'], suppression?.['streams']])).toEqual([
       ['GLOBAL_UNSUBSCRIBE', 'MARKETING'],
       ['HARD_BOUNCE', 'ALL'],

@@ -98,19 +98,23 @@ export class SuppressionsService {
     wanted: readonly WantedSuppression[],
     proofOf: (reason: SuppressionReason) => ConsentProof,
   ): Promise<readonly (SuppressionDetails | DomainValidationError)[]> {
-    const mailed = wanted.map(({ address: { value, key } }) => ({ value, key, subscriberId: null }));
+    const firstOf = new Map(wanted.toReversed().map((one) => [one.address.key, one]));
+    const mailed = [...firstOf.values()].map(({ address: { value, key } }) => ({
+      value,
+      key,
+      subscriberId: null,
+    }));
     return this.subscribers.whileAllLocked(scope, mailed, async (addresses) => {
-      const reasonOf = new Map(wanted.toReversed().map(({ address, reason }) => [address.key, reason]));
       const added = new Map<string, SuppressionDetails>();
-      const groups = Map.groupBy(addresses, ({ key }) => reasonOf.get(key)!);
+      const groups = Map.groupBy(addresses, ({ key }) => firstOf.get(key)!.reason);
       for (const [reason, ofReason] of groups) {
         const cause = { reason, streams: STREAMS_OF_REASON[reason], by: proofOf(reason) };
         const suppressions = await this.#add(scope, ofReason, cause);
         for (const [index, { key }] of ofReason.entries()) added.set(key, suppressions[index]!);
       }
-      return wanted.map(({ address: { key } }, index) =>
-        wanted.findIndex(({ address }) => address.key === key) === index
-          ? added.get(key)!
+      return wanted.map((one) =>
+        firstOf.get(one.address.key) === one
+          ? added.get(one.address.key)!
           : new DomainValidationError({ email: 'is named twice: the first one counts' }),
       );
     });
