@@ -439,7 +439,7 @@ export interface paths {
     put?: never;
     /**
      * Suppress the addresses of a CSV file
-     * @description Columns: `email`, and `reason` where rows differ. The rows are stored before the answer and applied after it, each as by `POST /suppressions`: look at the import until it is COMPLETED.
+     * @description Columns: `email`, and `reason` where rows differ. The rows are stored before the answer and applied after it in their order, each as by `POST /suppressions`: look at the import until it is COMPLETED.
      *
      *     The key needs the scope `suppressions:manage`.
      */
@@ -4626,7 +4626,7 @@ export interface components {
       suppressed: number;
       /**
        * Format: int64
-       * @description Suppressed before, or named again in a later row.
+       * @description Suppressed before, or named in an earlier row: at most, more mail is barred.
        */
       skipped: number;
       /** Format: int64 */

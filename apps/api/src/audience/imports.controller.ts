@@ -121,8 +121,8 @@ export class SuppressionImportsController {
     sdk: 'suppressions.import',
     summary: 'Suppress the addresses of a CSV file',
     description:
-      'Columns: `email`, and `reason` where rows differ. The rows are stored before the answer and applied after it, each as by ' +
-      '`POST /suppressions`: look at the import until it is COMPLETED.',
+      'Columns: `email`, and `reason` where rows differ. The rows are stored before the answer and applied after it in their ' +
+      'order, each as by `POST /suppressions`: look at the import until it is COMPLETED.',
     scope: 'suppressions:manage',
     query: suppressionImportQuery,
     streams: ['text/csv'],

@@ -135,7 +135,9 @@ const suppressionCounts = z
   .object({
     total: int64,
     suppressed: int64,
-    skipped: int64.meta({ description: 'Suppressed before, or named again in a later row.' }),
+    skipped: int64.meta({
+      description: 'Suppressed before, or named in an earlier row: at most, more mail is barred.',
+    }),
     failed: int64,
   })
   .meta({ id: 'SuppressionImportCounts' });

@@ -103,7 +103,7 @@ export class ImportRunsService {
     const begunAt = this.clock.now().getTime();
     const mailsDueAt = ({ first }: RowRange) =>
       new Date(begunAt + (1_000 * (first - firstRow)) / MAILS_A_SECOND);
-    const loops = Array.from({ length: CHUNKS_AT_ONCE }, () =>
+    const loops = Array.from({ length: plan.kind === 'SUPPRESSIONS' ? 1 : CHUNKS_AT_ONCE }, () =>
       this.#applyChunks(scope, plan, ranges, mailsDueAt),
     );
     // Wait for all, so that none is still running when this ends.
@@ -195,15 +195,12 @@ export class ImportRunsService {
       if (typeof reason !== 'string') notes.push(reason);
       else if (isReadable(row)) wanted.push({ address: row.address, reason });
     }
-    const keys = wanted.map(({ address }) => address.key);
+    const keys = [...new Set(wanted.map(({ address }) => address.key))];
     const before = await this.suppressions.suppressedAmong(scope, keys, 'MARKETING');
-    await this.suppressionList.suppressEach(scope, wanted, (source) => ({ ...proof, source }));
-    const progress = {
-      created: wanted.length - before.size,
-      updated: 0,
-      skipped: before.size,
-      failed: notes.length,
-    };
+    for (const round of onceEach(wanted))
+      await this.suppressionList.suppressEach(scope, round, (source) => ({ ...proof, source }));
+    const created = keys.length - before.size;
+    const progress = { created, updated: 0, skipped: wanted.length - created, failed: notes.length };
     await this.imports.advance(scope, id, progress, notes);
     return null;
   }
@@ -295,4 +292,18 @@ export class ImportRunsService {
     }
     return decisions;
   }
+}
+
+/** Sorts suppressions into rounds that each name an address once, in their order; what is the same twice is done once. */
+function onceEach(wanted: readonly WantedSuppression[]): WantedSuppression[][] {
+  const reasonsOf = new Map<string, Set<SuppressionReason>>();
+  const rounds: WantedSuppression[][] = [];
+  for (const one of wanted) {
+    const reasons = reasonsOf.get(one.address.key) ?? new Set();
+    reasonsOf.set(one.address.key, reasons);
+    if (reasons.has(one.reason)) continue;
+    (rounds[reasons.size] ??= []).push(one);
+    reasons.add(one.reason);
+  }
+  return rounds;
 }

@@ -79,13 +79,14 @@ export class ImportRepository {
 
   /**
    * Returns the import with its first remaining row (after the last when none remains); null when it has ended. The first
-   * call removes rows whose address appears again in a later row.
+   * call removes rows of subscribers whose address appears again in a later row; each suppression counts.
    */
   begin(scope: ProjectScope, importId: string) {
     return this.database.transaction(scope, async () => {
       const plan = await this.#lock(scope, importId, 'QUEUED', 'IN_PROGRESS');
       if (plan === null) return null;
-      if (plan.status === 'QUEUED') plan.begin(await this.staged.setRepeatedAside(scope, importId));
+      if (plan.status === 'QUEUED')
+        plan.begin(plan.kind === 'SUPPRESSIONS' ? 0 : await this.staged.setRepeatedAside(scope, importId));
       return { plan, firstRow: (await this.staged.firstRow(scope, importId)) ?? plan.total + 1 };
     });
   }
