@@ -127,6 +127,13 @@ describe('a CSV reader', () => {
       ]);
     });
 
+    it('counts the cells of a record that has too few', () => {
+      expect(rowsOf('p1@d.example', plain(2))).toEqual([
+        [2, 'has 1 cell instead of 3'],
+        [3, people[2]],
+      ]);
+    });
+
     it('goes on behind a record of several lines that has too many cells', () => {
       expect(rowsOf('p1@d.example,"two\nlines",x,y', plain(3), 'p4@d.example')).toEqual([
         [2, 'has 4 cells instead of 3, in lines 2 to 3'],

@@ -64,8 +64,7 @@ export function chooseColumns(
     if (isMapped && wanted === null) return null;
     const target = targetOf(wanted, columns, customFieldOf(wanted) === null ? plainKeys : keys);
     const path = isMapped ? `mapping.${name}` : pathOf(index);
-    if (target === null)
-      unknown[path] = isMapped ? 'is not a known field' : `is not a known column: ${shown(name)}; ${MAPPING}`;
+    if (target === null) unknown[path] = isMapped ? 'is not a known field' : unknownColumn(name);
     else if (taken.has(target)) faults[pathOf(index)] = `holds ${target} again`;
     else taken.add(target);
     return target;
@@ -94,8 +93,9 @@ export function targetOf(
   return columns.find((column) => column.toLowerCase() === plain) ?? null;
 }
 
-/** Shortens a name, which may be anything, such as a whole line of a file without a header. */
-function shown(name: string): string {
+/** Shows a name shortened, which may be anything, such as a whole line of a file without a header. */
+function unknownColumn(name: string): string {
+  if (name === '') return 'has no name: give it one, or leave it out with "" in mapping';
   const text = name.replaceAll(/\p{Cc}/gu, ' ').toWellFormed();
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+  return `is not a known column: ${text.length > 60 ? `${text.slice(0, 60)}…` : text}; ${MAPPING}`;
 }

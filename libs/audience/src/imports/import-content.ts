@@ -16,6 +16,12 @@ const MARKS = [
   { mark: [0xff, 0xfe], charset: 'utf-16le' },
   { mark: [0xfe, 0xff], charset: 'utf-16be' },
 ] as const;
+/** First bytes of files that are sent as CSV by mistake. */
+const OTHER_FILES = [
+  { start: [0x50, 0x4b, 0x03], what: 'is an Excel workbook or a ZIP archive: save the sheet as CSV' },
+  { start: [0xd0, 0xcf, 0x11], what: 'is an Excel workbook: save the sheet as CSV' },
+  { start: [0x1f, 0x8b], what: 'is compressed with gzip: send it uncompressed' },
+] as const;
 const LONGEST_MARK = 3;
 const REPLACEMENT = '\ufffd';
 const UTF_16 = 'send Content-Type: text/csv; charset=utf-16le if it is UTF-16 without a byte order mark';
@@ -134,6 +140,7 @@ function textDecoder(charset: string, line: () => number): (bytes?: Uint8Array) 
     if (decoder === null) {
       head = Buffer.concat([head, given]);
       if (head.length < LONGEST_MARK && bytes !== undefined) return '';
+      refuseOtherFile(head);
       decoder = new TextDecoder(markedCharset(head) ?? charset, { fatal: true });
       given = head;
     }
@@ -146,7 +153,16 @@ function textDecoder(charset: string, line: () => number): (bytes?: Uint8Array) 
 }
 
 function markedCharset(head: Buffer): string | null {
-  return MARKS.find(({ mark }) => mark.every((byte, at) => head[at] === byte))?.charset ?? null;
+  return MARKS.find(({ mark }) => beginsWith(head, mark))?.charset ?? null;
+}
+
+function refuseOtherFile(head: Buffer): void {
+  const other = OTHER_FILES.find(({ start }) => beginsWith(head, start));
+  if (other !== undefined) throw new ImportNotReadableError({ body: other.what });
+}
+
+function beginsWith(head: Buffer, start: readonly number[]): boolean {
+  return start.every((byte, at) => head[at] === byte);
 }
 
 function breaksBefore(encoding: string, bytes: Uint8Array): number {

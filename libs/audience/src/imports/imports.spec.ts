@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { CompiledQuery } from 'kysely';
 import { NotFoundError, type ProjectScope } from '#kernel';
@@ -545,6 +546,29 @@ describe('an import', () => {
       { body: notUtf8(2) },
     ],
     [
+      'a column without a name behind another fault',
+      'firstName,\n',
+      {
+        columns: 'has no email: the first row must name the columns',
+        'columns[1]': 'has no name: give it one, or leave it out with "" in mapping',
+      },
+    ],
+    [
+      'the bytes of a workbook',
+      Buffer.from('PK\x03\x04\x14\0\x06\0', 'latin1'),
+      { body: 'is an Excel workbook or a ZIP archive: save the sheet as CSV' },
+    ],
+    [
+      'the bytes of an old workbook',
+      Buffer.from('\xd0\xcf\x11\xe0\xa1\xb1', 'latin1'),
+      { body: 'is an Excel workbook: save the sheet as CSV' },
+    ],
+    [
+      'compressed bytes',
+      gzipSync('email\na@example.com\n'),
+      { body: 'is compressed with gzip: send it uncompressed' },
+    ],
+    [
       'half a character at its end',
       Buffer.from('email\na@example.com\n\xc3', 'latin1'),
       { body: notUtf8(3) },
@@ -557,6 +581,12 @@ describe('an import', () => {
         scope.environmentId,
       ]),
     ).toHaveLength(0);
+  });
+
+  it('leaves out columns without a name where the mapping says so', async () => {
+    const file = csv('email,,firstName,\nada@example.com,1,Ada,\n');
+    expect((await run(file, { mapping: { '': null } })).counts).toMatchObject({ created: 1 });
+    expect(await find('ada@example.com')).toMatchObject({ firstName: 'Ada' });
   });
 
   it('takes a file with a byte order mark, semicolons and a header alone', async () => {

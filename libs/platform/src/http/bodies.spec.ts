@@ -200,6 +200,15 @@ describe('What a body may look like', () => {
       status: 400,
       errors: { rows: 'must have at most 3 items', x: 'is not a known field' },
     });
+    const compressed = await post('/parcels/import', 'a\n', {
+      'x-api-key': 'key',
+      'content-type': 'text/csv',
+      'content-encoding': 'gzip',
+    });
+    expect(await problemIn(compressed)).toMatchObject({
+      status: 415,
+      detail: 'A compressed body is not supported.',
+    });
     const large = new Uint8Array(3 * 1024 * 1024).fill(97);
     expect(
       await (await post('/parcels/import', large, { 'x-api-key': 'key', 'content-type': 'text/csv' })).json(),

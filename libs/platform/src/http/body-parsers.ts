@@ -22,7 +22,7 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser<Buffer>(JSON_TYPES, { parseAs: 'buffer' }, (request, body, next) => {
     const done = keepingFault(request, next);
-    if (isEncoded(request)) return done(unsupported('A compressed body is not supported.'));
+    if (isEncoded(request)) return done(compressed());
     if (body.length > 0 && !takesJson(request)) return done(wrongType(request));
     request.rawBody = body;
     if (body.length === 0 || isRaw(request)) return done(null, undefined);
@@ -47,7 +47,8 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
     const isTaken = streamsOf(request).includes(type);
     // An empty stream is one, too: what it lacks is for its reader to say.
     if (!isTaken && isEmpty(request)) return done(null, undefined);
-    done(isTaken && !isEncoded(request) ? null : wrongType(request), payload);
+    if (isTaken && isEncoded(request)) return done(compressed(), payload);
+    done(isTaken ? null : wrongType(request), payload);
   });
 }
 
@@ -88,6 +89,10 @@ function wrongType(request: FastifyRequest): ProblemError {
   const json = takesJson(request) ? ['JSON with Content-Type: application/json'] : [];
   const types = [...json, ...streamsOf(request)];
   return unsupported(`Send ${types.join(', or ')}.`);
+}
+
+function compressed(): ProblemError {
+  return unsupported('A compressed body is not supported.');
 }
 
 /** False where an operation takes files alone. */
