@@ -224,7 +224,7 @@ export const metadataField = leftOut(
 ).meta({
   description:
     'Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, ' +
-    'and does nothing else with them. PATCH changes the keys that it names; null removes one.',
+    'and does nothing else with them. PATCH changes the keys that it names; null removes one, and null for all of it changes nothing.',
   propertyNames: { minLength: 1, maxLength: MAX_METADATA_KEY },
   additionalProperties: { type: ['string', 'null'], maxLength: MAX_METADATA_VALUE },
   example: { crmId: '4711' },

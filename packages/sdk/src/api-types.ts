@@ -4255,7 +4255,7 @@ export interface components {
         };
       } | null;
       /**
-       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one, and null for all of it changes nothing.
        * @example {
        *       "crmId": "4711"
        *     }
@@ -4293,7 +4293,7 @@ export interface components {
         };
       } | null;
       /**
-       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one, and null for all of it changes nothing.
        * @example {
        *       "crmId": "4711"
        *     }
@@ -4368,7 +4368,7 @@ export interface components {
          */
         source: string;
         /**
-         * @description The page with the form, http or https; cut to 2000 characters.
+         * @description The page with the form: an http or https URL, and any other value is dropped; cut to 2000 characters.
          * @example https://example.com/newsletter
          */
         sourceUrl?: string | null;
@@ -4389,11 +4389,12 @@ export interface components {
       phone?: string | null;
       locale?: string | null;
       timeZone?: string | null;
+      /** @description Values by the keys of custom fields. For an existing subscriber those named are changed; null clears one, and null for all of it changes nothing. */
       customFields?: {
         [key: string]: unknown;
       } | null;
       /**
-       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one, and null for all of it changes nothing.
        * @example {
        *       "crmId": "4711"
        *     }
@@ -4418,7 +4419,7 @@ export interface components {
          */
         source: string;
         /**
-         * @description The page with the form, http or https; cut to 2000 characters.
+         * @description The page with the form: an http or https URL, and any other value is dropped; cut to 2000 characters.
          * @example https://example.com/newsletter
          */
         sourceUrl?: string | null;
@@ -4444,11 +4445,12 @@ export interface components {
       phone?: string | null;
       locale?: string | null;
       timeZone?: string | null;
+      /** @description Values by the keys of custom fields. For an existing subscriber those named are changed; null clears one, and null for all of it changes nothing. */
       customFields?: {
         [key: string]: unknown;
       } | null;
       /**
-       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one, and null for all of it changes nothing.
        * @example {
        *       "crmId": "4711"
        *     }
@@ -4488,11 +4490,12 @@ export interface components {
       phone?: string | null;
       locale?: string | null;
       timeZone?: string | null;
+      /** @description Values by the keys of custom fields. For an existing subscriber those named are changed; null clears one, and null for all of it changes nothing. */
       customFields?: {
         [key: string]: unknown;
       } | null;
       /**
-       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one, and null for all of it changes nothing.
        * @example {
        *       "crmId": "4711"
        *     }
@@ -4522,7 +4525,7 @@ export interface components {
          */
         source: string;
         /**
-         * @description The page with the form, http or https; cut to 2000 characters.
+         * @description The page with the form: an http or https URL, and any other value is dropped; cut to 2000 characters.
          * @example https://example.com/newsletter
          */
         sourceUrl?: string | null;
@@ -4723,7 +4726,7 @@ export interface components {
        */
       source: string;
       /**
-       * @description The page with the form, http or https; cut to 2000 characters.
+       * @description The page with the form: an http or https URL, and any other value is dropped; cut to 2000 characters.
        * @example https://example.com/newsletter
        */
       sourceUrl?: string | null;
@@ -5178,7 +5181,7 @@ export interface components {
       /** @description The topic of `subscriber_joins_list`, and the topic of mails that name none. */
       triggerTopicId?: string | null;
       /**
-       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one, and null for all of it changes nothing.
        * @example {
        *       "crmId": "4711"
        *     }
@@ -5202,7 +5205,7 @@ export interface components {
       /** @description The topic of `subscriber_joins_list`, and the topic of mails that name none. */
       triggerTopicId?: string | null;
       /**
-       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one, and null for all of it changes nothing.
        * @example {
        *       "crmId": "4711"
        *     }
@@ -6158,7 +6161,7 @@ export interface components {
         | null;
       tags?: string[] | null;
       /**
-       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one, and null for all of it changes nothing.
        * @example {
        *       "crmId": "4711"
        *     }
@@ -18053,7 +18056,7 @@ export interface operations {
           /** @description Segments by `id` or `segmentKey`; answers have the ids. */
           segmentIds?: string[] | null;
           /**
-           * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+           * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one, and null for all of it changes nothing.
            * @example {
            *       "crmId": "4711"
            *     }
@@ -18517,7 +18520,7 @@ export interface operations {
           /** @description Segments by `id` or `segmentKey`; answers have the ids. */
           segmentIds?: string[] | null;
           /**
-           * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+           * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one, and null for all of it changes nothing.
            * @example {
            *       "crmId": "4711"
            *     }
@@ -23501,7 +23504,7 @@ export interface operations {
           /** @description `templateKey` of the PARTIAL with a `content` block that this is put into. */
           layout?: string | null;
           /**
-           * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+           * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one, and null for all of it changes nothing.
            * @example {
            *       "crmId": "4711"
            *     }
@@ -24006,7 +24009,7 @@ export interface operations {
           /** @description `templateKey` of the PARTIAL with a `content` block that this is put into. */
           layout?: string | null;
           /**
-           * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+           * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one, and null for all of it changes nothing.
            * @example {
            *       "crmId": "4711"
            *     }

@@ -31,7 +31,7 @@ const keptUrl = (url: string): string | null => (isWebUrl(url) ? cut(url, MAX_UR
 const keptAgent = (agent: string): string => cut(agent, MAX_USER_AGENT);
 
 const SOURCE_URL = {
-  description: `The page with the form, http or https; cut to ${MAX_URL} characters.`,
+  description: `The page with the form: an http or https URL, and any other value is dropped; cut to ${MAX_URL} characters.`,
   example: 'https://example.com/newsletter',
 };
 const IP_ADDRESS = {

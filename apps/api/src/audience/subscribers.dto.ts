@@ -38,7 +38,10 @@ const fields = {
   phone: line(20).nullish(),
   locale: localeField.nullish(),
   timeZone: timeZoneField.nullish(),
-  customFields: leftOut(z.record(z.string(), z.unknown())),
+  customFields: leftOut(z.record(z.string(), z.unknown())).meta({
+    description:
+      'Values by the keys of custom fields. For an existing subscriber those named are changed; null clears one, and null for all of it changes nothing.',
+  }),
   metadata: metadataField,
 };
 
