@@ -131,6 +131,7 @@ describe('the critical checks', () => {
       'html-size',
       'removed-content',
       'gone-images',
+      'empty-subject',
       'alt-text',
       'link-domains',
       'personalisation',

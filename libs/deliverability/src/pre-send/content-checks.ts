@@ -109,6 +109,12 @@ export function contentWarnings(content: ContentFacts | null): PreSendCheck[] {
       'No uploaded image is missing.',
       listed('Readers see a gap, since these images were deleted or never uploaded', content.goneImages),
     ),
+    check(
+      'empty-subject',
+      !content.subjectMayBeEmpty,
+      'The subject says something to every reader.',
+      'The subject is empty for readers without its values: add words, or a default as in {{ subscriber.first_name | default: "you" }}.',
+    ),
     altCheck(content),
     linkDomainsCheck(content),
     personalisationCheck(content),

@@ -26,6 +26,7 @@ export const CONTENT_WEIGHTS = {
   'html-size': 10,
   'removed-content': 5,
   'gone-images': 10,
+  'empty-subject': 10,
   'alt-text': 3,
   'link-domains': 10,
   personalisation: 2,

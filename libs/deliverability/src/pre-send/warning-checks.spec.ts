@@ -51,6 +51,11 @@ describe('the warnings', () => {
       withContent({ goneImages: ['https://mail.example/media/1-0.png'] }),
     ],
     [
+      'empty-subject',
+      'The subject is empty for readers without its values: add words, or a default as in {{ subscriber.first_name | default: "you" }}.',
+      withContent({ subjectMayBeEmpty: true }),
+    ],
+    [
       'alt-text',
       '1 of 2 images have no alt text, which is all that many readers get of them.',
       withContent({ images: ['A bicycle', ' '] }),
@@ -124,6 +129,7 @@ describe('the warnings', () => {
     ['html-size: The HTML part has 100 KB as it is sent.', withContent({ htmlBytes: 100 * 1024 })],
     ['removed-content: All that was written is in the mail.', withContent({})],
     ['gone-images: No uploaded image is missing.', withContent({})],
+    ['empty-subject: The subject says something to every reader.', withContent({})],
     ['alt-text: All images have a text.', withContent({ images: [] })],
     [
       'link-domains: Links lead to hosts with names of their own.',

@@ -57,12 +57,16 @@ describe('the analysis of a campaign', () => {
     const contentJson = json(text(`<p>Hello {{ subscriber.first_name }}. ${WORDS}</p>`));
     const { checks, score, status } = await analysed({ contentJson, contentText: null });
     expect([score, status]).toEqual([100, 'PASSED']);
-    expect(withResult(checks, 'PASS')).toHaveLength(27);
+    expect(withResult(checks, 'PASS')).toHaveLength(28);
     expect(withResult(checks, 'SKIPPED')).toEqual(['relay-feedback']);
   });
 
   it.each<[CheckCode, Partial<CampaignDraft>]>([
     ['subject-length', { subject: `{{ subscriber.first_name }} ${'x'.repeat(70)}` }],
+    [
+      'empty-subject',
+      { subject: '{% if custom.plan %}{{ custom.plan }}{% endif %} {{ subscriber.first_name }}' },
+    ],
     ['preview-text', { previewText: null }],
     [
       'spam-words',

@@ -17,6 +17,7 @@ import { contentField, type Faults, parseContentDocument } from './content-docum
 import {
   type KnownInMessage,
   type MessageReview,
+  mayBeEmpty,
   messageTagFaults,
   requiredDataIn,
   shownDataIn,
@@ -78,6 +79,7 @@ function contentFacts(
     ownText: ownText.trim() === '' ? null : ownText,
     urls: linksOf(html),
     goneImages: [],
+    subjectMayBeEmpty: mayBeEmpty(campaign.subject),
   };
 }
 

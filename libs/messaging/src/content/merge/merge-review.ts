@@ -208,6 +208,17 @@ export function requiredDataIn(texts: readonly string[]): string[] {
   return [...new Set(paths)].filter((path) => path !== '').sort();
 }
 
+/** Outputs that show something to every reader. */
+const ALWAYS_SHOWN = /\|\s*default\b|\b(?:campaign|project|topic)\s*\.|\bsubscriber\s*\.\s*email\b/;
+
+/** True of a text that is nothing but values, none of which every reader has. */
+export function mayBeEmpty(text: string): boolean {
+  const pieces = piecesIfClosed(text) ?? [];
+  const isShown = ({ kind, source }: TemplatePiece) =>
+    kind === 'output' ? ALWAYS_SHOWN.test(source) : kind === 'text' && source.trim() !== '';
+  return pieces.some(({ kind }) => kind === 'output') && !pieces.some(isShown);
+}
+
 const SHOWN_AS_IT_IS = /^\{\{-?\s*data((?:\s*\.\s*[A-Za-z_][\w-]*)+)\s*-?\}\}$/;
 
 /** The paths in a message's data that are shown as they are; `order.id`. */
