@@ -88,11 +88,12 @@ describe('batches of messages', () => {
       messageTo(blocked),
     ]);
     expect(suppressed.body).toMatchObject({
-      status: 409,
+      status: 422,
       errors: { 'messages[1].bcc[0]': 'is suppressed', 'messages[2].to': 'is suppressed' },
     });
     const single = await client.post('/messages', messageTo(somebody(), { cc: [somebody(), blocked] }));
-    expect(single.body).toMatchObject({ status: 409, errors: { 'cc[1]': 'is suppressed' } });
+    expect(single.body).toMatchObject({ status: 409, recipients: { 'cc[1]': 'is suppressed' } });
+    expect(single.body).not.toHaveProperty('errors');
     expect(await accepted()).toEqual(before);
   });
 
@@ -127,7 +128,7 @@ describe('batches of messages', () => {
         problem: expect.objectContaining({
           status: 409,
           type: type('suppressed'),
-          errors: { 'messages[2].to': 'is suppressed' },
+          recipients: { 'messages[2].to': 'is suppressed' },
         }),
       },
       {
@@ -150,7 +151,7 @@ describe('batches of messages', () => {
     const whole = await send(many);
     expect(whole.body).toMatchObject({
       status: 429,
-      errors: { 'messages[20].to': expect.any(String), 'messages[21].to': expect.any(String) },
+      recipients: { 'messages[20].to': expect.any(String), 'messages[21].to': expect.any(String) },
     });
     expect(Number(whole.headers.get('retry-after'))).toBeGreaterThan(80_000);
     const answers = await Promise.all([

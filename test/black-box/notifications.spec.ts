@@ -46,7 +46,7 @@ describe('a message about a topic', () => {
   const notify = (to: string, more: object = {}) =>
     client.post('/messages', { to, topicKey, ...COMMENT, ...more });
   const expectNotSubscribed = (answer: ApiAnswer, topic = topicKey) =>
-    expectProblem(answer, 409, 'not-subscribed', { errors: { to: `is not subscribed to ${topic}` } });
+    expectProblem(answer, 409, 'not-subscribed', { recipients: { to: `is not subscribed to ${topic}` } });
   const ended = (id: string) =>
     eventually(`message ${id} has ended`, async () => {
       const message = await client.get(`/messages/${id}`);
@@ -129,10 +129,10 @@ describe('a message about a topic', () => {
     const each = await client.post('/messages/batch', { messages, mode: 'EACH' });
     expect(each.at('results')).toMatchObject([
       { message: { to: ada, topicKey } },
-      { problem: { errors: { 'messages[1].to': `is not subscribed to ${topicKey}` } } },
-      { problem: { errors: { 'messages[2].to': `is not subscribed to ${otherTopicKey}` } } },
+      { problem: { recipients: { 'messages[1].to': `is not subscribed to ${topicKey}` } } },
+      { problem: { recipients: { 'messages[2].to': `is not subscribed to ${otherTopicKey}` } } },
     ]);
-    expectProblem(await client.post('/messages/batch', { messages }), 409, 'not-subscribed', {
+    expectProblem(await client.post('/messages/batch', { messages }), 422, 'domain-validation', {
       errors: {
         'messages[1].to': `is not subscribed to ${topicKey}`,
         'messages[2].to': `is not subscribed to ${otherTopicKey}`,
@@ -220,7 +220,7 @@ describe('a message about a topic', () => {
     await client.post('/suppressions', { email: left });
     await client.post('/suppressions', { email: blocked, reason: 'BLOCKED' });
     for (const email of [left, blocked])
-      expectProblem(await notify(email), 409, 'suppressed', { errors: { to: 'is suppressed' } });
+      expectProblem(await notify(email), 409, 'suppressed', { recipients: { to: 'is suppressed' } });
     expect((await notify(left, { topicKey: null, subject: 'Receipt' })).status).toBe(202);
   });
 

@@ -48,7 +48,8 @@ describe('a message to a person', () => {
     const email = `receipt-${reason.toLowerCase()}@example.com`;
     await client.post('/suppressions', { email, reason });
     const sent = await sendReceipt(email);
-    if (status === 409) return expectProblem(sent, status, 'suppressed', { errors: { to: 'is suppressed' } });
+    if (status === 409)
+      return expectProblem(sent, status, 'suppressed', { recipients: { to: 'is suppressed' } });
     expect(sent.status).toBe(status);
     expect(await mailTo(email, 'MESSAGE')).toMatchObject({ subject: 'Your receipt' });
   });
@@ -81,7 +82,7 @@ describe('a message to a person', () => {
     });
     expect((await sendReceipt(complaining)).status).toBe(202);
     await mailTo(complaining, 'MESSAGE');
-    expectProblem(await sendReceipt(bounced), 409, 'suppressed', { errors: { to: 'is suppressed' } });
+    expectProblem(await sendReceipt(bounced), 409, 'suppressed', { recipients: { to: 'is suppressed' } });
   });
 
   it('is stopped on its way by a block, and by nothing that is about marketing', async () => {

@@ -31,6 +31,7 @@ export function expectProblem(
     (name) => !COMMON_MEMBERS.includes(name) && !(name in members),
   );
   expect(unexpected).toEqual([]);
+  if ('errors' in problem) expect([400, 422]).toContain(status);
   return problem;
 }
 

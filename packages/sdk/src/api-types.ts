@@ -6287,6 +6287,10 @@ export interface components {
       errors?: {
         [key: string]: string;
       };
+      /** @description Recipients who may not get it, by path, such as `messages[3].cc[0]`, and why. */
+      recipients?: {
+        [key: string]: string;
+      };
     };
     MessagePage: {
       data: components['schemas']['Message'][];
@@ -8444,8 +8448,12 @@ export interface components {
       instance?: string;
       /** Format: date-time */
       timestamp?: string;
-      /** @description Only with 400, 422, 409 of messages, and 429 of their limit of a day: field path → error. At most 100 fields; `…` then says how many more there are. */
+      /** @description Only with 400 and 422: field path → error. At most 100 fields; `…` then says how many more there are. */
       errors?: {
+        [key: string]: string;
+      };
+      /** @description With `suppressed`, `not-subscribed` and `rate-limited` of a message: path of the recipient (`cc[1]`) → why. */
+      recipients?: {
         [key: string]: string;
       };
       /** @description With `insufficient-scope`: the scope that the key lacks. */
@@ -18992,14 +19000,7 @@ export interface operations {
            *       "fromName": "Acme News",
            *       "html": "<!doctype html>\n<html lang=\"en\" dir=\"ltr\">…<h1>Spring is here</h1><p>Hello Ada, three things are new.</p>…</html>",
            *       "text": "Spring is here\n\nHello Ada, three things are new.\n\nSee what is new: https://example.com/spring\n",
-           *       "checks": [
-           *         {
-           *           "code": "removed-content",
-           *           "severity": "WARNING",
-           *           "result": "FAIL",
-           *           "message": "No mail carries these, so they were left out: contentJson.blocks[1].html: <script>."
-           *         }
-           *       ]
+           *       "checks": []
            *     }
            */
           'application/json': components['schemas']['CampaignPreview'];
@@ -19152,14 +19153,7 @@ export interface operations {
            *       "fromName": "Acme News",
            *       "html": "<!doctype html>\n<html lang=\"en\" dir=\"ltr\">…<h1>Spring is here</h1><p>Hello Ada, three things are new.</p>…</html>",
            *       "text": "Spring is here\n\nHello Ada, three things are new.\n\nSee what is new: https://example.com/spring\n",
-           *       "checks": [
-           *         {
-           *           "code": "removed-content",
-           *           "severity": "WARNING",
-           *           "result": "FAIL",
-           *           "message": "No mail carries these, so they were left out: contentJson.blocks[1].html: <script>."
-           *         }
-           *       ]
+           *       "checks": []
            *     }
            */
           'application/json': components['schemas']['CampaignPreview'];
@@ -22149,7 +22143,7 @@ export interface operations {
       403: components['responses']['insufficient-scope.messages.send'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `suppressed`: The address is suppressed. `not-subscribed`: The address is not subscribed to the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `suppressed`: The address is suppressed. `not-subscribed`: The address is not subscribed to the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -22389,7 +22383,7 @@ export interface operations {
       403: components['responses']['insufficient-scope.messages.send'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `suppressed`: The address is suppressed. `not-subscribed`: The address is not subscribed to the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];

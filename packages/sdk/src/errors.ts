@@ -35,7 +35,7 @@ export type ProblemSlug = (typeof PROBLEM_SLUGS)[number];
 export interface ProblemMembers {
   'validation-error': { errors: Record<string, string> };
   'domain-validation': { errors: Record<string, string> };
-  'not-subscribed': { errors: Record<string, string> };
+  'not-subscribed': { recipients: Record<string, string> };
   'insufficient-scope': { requiredScope: string };
   'invalid-state': { currentState: string; allowedStates: string[] };
   /** At most ten of them. */

@@ -1472,8 +1472,12 @@ export interface components {
       instance?: string;
       /** Format: date-time */
       timestamp?: string;
-      /** @description Only with 400, 422, 409 of messages, and 429 of their limit of a day: field path → error. At most 100 fields; `…` then says how many more there are. */
+      /** @description Only with 400 and 422: field path → error. At most 100 fields; `…` then says how many more there are. */
       errors?: {
+        [key: string]: string;
+      };
+      /** @description With `suppressed`, `not-subscribed` and `rate-limited` of a message: path of the recipient (`cc[1]`) → why. */
+      recipients?: {
         [key: string]: string;
       };
       /** @description With `insufficient-scope`: the scope that the key lacks. */

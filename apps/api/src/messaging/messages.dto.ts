@@ -380,7 +380,14 @@ export const messageView = z
 
 export const messagePage = pageOf(messageView, 'MessagePage');
 
-const messageProblem = partProblemView('messages[3].to').meta({ id: 'MessageProblem' });
+const messageProblem = partProblemView('messages[3].to')
+  .extend({
+    recipients: z
+      .record(z.string(), z.string())
+      .optional()
+      .meta({ description: 'Recipients who may not get it, by path, such as `messages[3].cc[0]`, and why.' }),
+  })
+  .meta({ id: 'MessageProblem' });
 
 export const sentMessagesView = z
   .object({

@@ -46,7 +46,13 @@ export const PROBLEM: Schema = {
     errors: {
       type: 'object',
       description:
-        'Only with 400, 422, 409 of messages, and 429 of their limit of a day: field path → error. At most 100 fields; `…` then says how many more there are.',
+        'Only with 400 and 422: field path → error. At most 100 fields; `…` then says how many more there are.',
+      additionalProperties: { type: 'string' },
+    },
+    recipients: {
+      type: 'object',
+      description:
+        'With `suppressed`, `not-subscribed` and `rate-limited` of a message: path of the recipient (`cc[1]`) → why.',
       additionalProperties: { type: 'string' },
     },
     requiredScope: text('With `insufficient-scope`: the scope that the key lacks.'),
@@ -95,13 +101,12 @@ const REQUESTS_OF: Readonly<Partial<Record<ProblemSlug, RegExp>>> = {
   'in-use':
     /^(?:patch|delete) .*\/(?:topics|segments|custom-fields|sending-domain|media)\b|^delete .*\/templates\//,
   'invalid-state':
-    /\/(?:campaigns|campaign-reports|automations|custom-fields|sending-domain)\b|\/resend$|\/messages\/\{|\/rotate$|\/webhook-endpoints\/.*replay$|\/subscription\b|\/invoices\/|\/sending-domains\/|\/resume-sending$/,
+    /\/(?:campaigns|campaign-reports|automations|custom-fields|sending-domain)\b|\/resend$|\/messages(?:\/batch)?$|\/messages\/\{|\/rotate$|\/webhook-endpoints\/.*replay$|\/subscription\b|\/invoices\/|\/sending-domains\/|\/resume-sending$/,
   'last-managing-key': /^delete .*\/api-keys\//,
   'pre-send-rejected': /\/campaigns\/.*\/(?:preview|test|schedule|send|resume|retry-failed)$/,
   'schedule-missing': /\/schedule$/,
-  suppressed:
-    /^post .*\/(?:subscribers|consents|resend|messages|messages\/batch)$|^(?:put|patch) .*\/subscribers\/[^/]+$/,
-  'not-subscribed': /^post .*\/messages(?:\/batch)?$/,
+  suppressed: /^post .*\/(?:subscribers|consents|resend|messages)$|^(?:put|patch) .*\/subscribers\/[^/]+$/,
+  'not-subscribed': /^post .*\/messages$/,
   unsubscribed: /^put .*\/subscribers\//,
 };
 
@@ -144,7 +149,7 @@ type Members = Readonly<Record<string, unknown>>;
 const MEMBERS: Readonly<Partial<Record<ProblemSlug, Members>>> = {
   'validation-error': { errors: { pages: 'is not a known field' } },
   'in-use': { usedBy: [{ kind: 'campaign', key: 'APIT-001', name: 'Spring 2026' }], usedByCount: 1 },
-  'not-subscribed': { errors: { to: 'is not subscribed to NEWS-1' } },
+  'not-subscribed': { recipients: { to: 'is not subscribed to NEWS-1' } },
   'pre-send-rejected': {
     checks: [
       {

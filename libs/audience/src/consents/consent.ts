@@ -54,13 +54,13 @@ export class UnsubscribedError extends DomainError {
 export class NotSubscribedError extends DomainError {
   override readonly code = 'not-subscribed';
 
-  /** `errors` maps the paths of the addresses (`to`) to messages. */
-  constructor(readonly errors: Readonly<Record<string, string>>) {
+  /** `recipients` maps the paths of the addresses (`to`) to messages. */
+  constructor(readonly recipients: Readonly<Record<string, string>>) {
     super('The address is not subscribed to the topic.');
   }
 
   override get members(): Readonly<Record<string, unknown>> {
-    return { errors: boundedErrors(this.errors) };
+    return { recipients: boundedErrors(this.recipients) };
   }
 }
 

@@ -55,13 +55,13 @@ export type StoredSuppression = Omit<SuppressionDetails, 'email'> & { readonly e
 export class SuppressedError extends DomainError {
   override readonly code = 'suppressed';
 
-  /** `errors` maps the paths of suppressed addresses (`cc[1]`) to messages, where the request has several addresses. */
-  constructor(readonly errors: Readonly<Record<string, string>> = {}) {
+  /** `recipients` maps the paths of suppressed addresses (`cc[1]`) to messages, where the request has several addresses. */
+  constructor(readonly recipients: Readonly<Record<string, string>> = {}) {
     super('The address is suppressed. Remove the suppression first, if its owner wants that.');
   }
 
   override get members(): Readonly<Record<string, unknown>> {
-    return Object.keys(this.errors).length === 0 ? {} : { errors: boundedErrors(this.errors) };
+    return Object.keys(this.recipients).length === 0 ? {} : { recipients: boundedErrors(this.recipients) };
   }
 }
 

@@ -64,6 +64,9 @@ interface Reserved {
 }
 
 /** Accepts messages: one mail to one person each, whom their purpose, not their consent, lets it be sent to. */
+/** Ways to accept messages: one alone, or those of a batch. */
+type Mode = BatchMode | 'ONE';
+
 @Injectable()
 export class MessageAcceptanceService {
   constructor(
@@ -87,7 +90,7 @@ export class MessageAcceptanceService {
     message: NewMessage,
     request: RepeatableRequest | null = null,
   ): Promise<MessageView> {
-    const [outcome] = await this.#acceptOnce(scope, [{ message, path: '', place: 0 }], 'ALL', request);
+    const [outcome] = await this.#acceptOnce(scope, [{ message, path: '', place: 0 }], 'ONE', request);
     return outcome as MessageView;
   }
 
@@ -112,7 +115,7 @@ export class MessageAcceptanceService {
   async #acceptOnce(
     scope: ProjectScope,
     asked: readonly (AskedMessage | MessageRefusal)[],
-    mode: BatchMode,
+    mode: Mode,
     request: RepeatableRequest | null,
   ): Promise<readonly (MessageView | MessageRefusal)[]> {
     const known =
@@ -126,7 +129,7 @@ export class MessageAcceptanceService {
   async #acceptOthers(
     scope: ProjectScope,
     asked: readonly (AskedMessage | MessageRefusal)[],
-    mode: BatchMode,
+    mode: Mode,
     request: RepeatableRequest | null,
     known: ReadonlyMap<number, MessageView>,
   ): Promise<readonly (MessageView | MessageRefusal)[]> {
@@ -164,7 +167,7 @@ export class MessageAcceptanceService {
   async #accept(
     scope: ProjectScope,
     asked: readonly (AskedMessage | MessageRefusal)[],
-    mode: BatchMode,
+    mode: Mode,
     request: RepeatableRequest | null,
   ): Promise<readonly (MessageView | MessageRefusal)[]> {
     const now = this.clock.now();
@@ -195,7 +198,7 @@ export class MessageAcceptanceService {
       mode,
       request,
       now,
-    }: { readonly mode: BatchMode; readonly request: RepeatableRequest | null; readonly now: Date },
+    }: { readonly mode: Mode; readonly request: RepeatableRequest | null; readonly now: Date },
     reserve: (judged: readonly Outcome[], plan: EmailPlan | undefined) => Promise<Reserved> | Reserved,
   ): Promise<readonly (MessageView | MessageRefusal)[]> {
     return this.database.transaction(scope, async () => {
@@ -271,8 +274,8 @@ export class MessageAcceptanceService {
       const { messages, oldest } = recent.get(key) ?? { messages: 0, oldest: now.toISOString() };
       if (messages >= limit) {
         const waitMs = new Date(oldest).getTime() + DAY_MS - now.getTime();
-        const errors = behind(path, { to: `has got ${limit} messages within 24 hours` });
-        return new TooManyMessagesError(limit, errors, Math.max(1, Math.ceil(waitMs / 1_000)));
+        const frequent = behind(path, { to: `has got ${limit} messages within 24 hours` });
+        return new TooManyMessagesError(limit, frequent, Math.max(1, Math.ceil(waitMs / 1_000)));
       }
       recent.set(key, { messages: messages + 1, oldest });
       return outcome;
@@ -418,10 +421,10 @@ const acceptable = (outcomes: readonly Outcome[]): CheckedMessage[] =>
 const mailsOf = (outcomes: readonly Outcome[]): number =>
   acceptable(outcomes).reduce((sum, { recipients }) => sum + recipients.length, 0);
 
-function refuseIfWhole(mode: BatchMode, outcomes: readonly Outcome[]): void {
-  const refusal =
-    mode === 'ALL' ? refusalOfAll(outcomes.filter((outcome) => outcome instanceof Error)) : null;
-  if (refusal !== null) throw refusal;
+function refuseIfWhole(mode: Mode, outcomes: readonly Outcome[]): void {
+  if (mode === 'EACH') return;
+  const refusals = outcomes.filter((outcome) => outcome instanceof Error);
+  if (refusals.length > 0) throw mode === 'ONE' ? refusals[0]! : refusalOfAll(refusals);
 }
 
 /** Locks the count of an address's messages, in one order: of those that are accepted at once, each sees the ones before. */

@@ -207,17 +207,17 @@ function valueAt(path: string, data: Readonly<Record<string, unknown>>): unknown
 
 /** One address has got as many messages of a day as it may. */
 export class TooManyMessagesError extends RateLimitedError {
-  /** `errors` names the addresses by their paths. */
+  /** `recipients` names the addresses by their paths. */
   constructor(
     readonly limit: number,
-    readonly errors: Readonly<Record<string, string>>,
+    readonly recipients: Readonly<Record<string, string>>,
     retryAfterSeconds: number,
   ) {
     super(`The address has got ${limit} messages within 24 hours, the most that one may.`, retryAfterSeconds);
   }
 
   override get members(): Readonly<Record<string, unknown>> {
-    return { ...super.members, errors: boundedErrors(this.errors) };
+    return { ...super.members, recipients: boundedErrors(this.recipients) };
   }
 }
 
@@ -232,19 +232,18 @@ export type MessageRefusal =
 export const BATCH_MODES = ['ALL', 'EACH'] as const;
 export type BatchMode = (typeof BATCH_MODES)[number];
 
-/** The refusal of several messages as one, the gravest kind alone: of what it names nothing was accepted. */
-export function refusalOfAll(refusals: readonly MessageRefusal[]): MessageRefusal | null {
-  const errorsOf = (same: readonly MessageRefusal[]) =>
-    Object.assign({}, ...same.map(({ errors }) => errors)) as Readonly<Record<string, string>>;
-  const invalid = refusals.filter((refusal) => refusal instanceof DomainValidationError);
-  if (invalid.length > 0) return new DomainValidationError(errorsOf(invalid), invalid[0]!.message);
-  const suppressed = refusals.filter((refusal) => refusal instanceof SuppressedError);
-  if (suppressed.length > 0) return new SuppressedError(errorsOf(suppressed));
-  const unsubscribed = refusals.filter((refusal) => refusal instanceof NotSubscribedError);
-  if (unsubscribed.length > 0) return new NotSubscribedError(errorsOf(unsubscribed));
+/** The refusal of several messages as one, which names all that is wrong: 422, unless a later try may go through. */
+export function refusalOfAll(refusals: readonly MessageRefusal[]): MessageRefusal {
+  const faults = Object.assign(
+    {},
+    ...refusals.map((refusal) => ('errors' in refusal ? refusal.errors : refusal.recipients)),
+  ) as Readonly<Record<string, string>>;
   const frequent = refusals.filter((refusal) => refusal instanceof TooManyMessagesError);
   const [first] = frequent;
-  if (first === undefined) return null;
+  if (first === undefined || refusals.length > frequent.length) {
+    const invalid = refusals.find((refusal) => refusal instanceof DomainValidationError);
+    return new DomainValidationError(faults, invalid?.message);
+  }
   const wait = Math.max(...frequent.map(({ retryAfterSeconds }) => retryAfterSeconds));
-  return new TooManyMessagesError(first.limit, errorsOf(frequent), wait);
+  return new TooManyMessagesError(first.limit, faults, wait);
 }

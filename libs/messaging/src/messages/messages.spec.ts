@@ -265,7 +265,9 @@ describe('live messages', () => {
     });
     expect(await quota.remaining(scope, now)).toBe(6);
     const outcomes = await messages.sendBatch(scope, drafts(2, 5, 3, 1, 1), 'EACH');
-    expect(outcomes.map((outcome) => (outcome instanceof Error ? outcome.errors : outcome.status))).toEqual([
+    expect(
+      outcomes.map((outcome) => ('status' in outcome ? outcome.status : outcome.members['errors'])),
+    ).toEqual([
       'QUEUED',
       { 'messages[1].to': 'is one of 5 recipients, and the plan has 4 e-mails left this month' },
       'QUEUED',

@@ -211,14 +211,7 @@ const PREVIEW = {
   fromName: 'Acme News',
   html: '<!doctype html>\n<html lang="en" dir="ltr">…<h1>Spring is here</h1><p>Hello Ada, three things are new.</p>…</html>',
   text: 'Spring is here\n\nHello Ada, three things are new.\n\nSee what is new: https://example.com/spring\n',
-  checks: [
-    {
-      code: 'removed-content',
-      severity: 'WARNING',
-      result: 'FAIL',
-      message: 'No mail carries these, so they were left out: contentJson.blocks[1].html: <script>.',
-    },
-  ],
+  checks: [],
 } satisfies z.output<typeof campaignPreviewView>;
 
 const PREVIEW_CHANGES = { previewText: 'New: three things' } satisfies z.input<typeof previewCampaignBody>;
