@@ -24,6 +24,9 @@ interface Entry {
 
 const PROJECT = { name: 'News', senderName: 'Globex', postalAddress: '1 Main Street' };
 
+/** Each month. */
+const CREDITS_OF_STANDARD = 500;
+
 describe('The operator’s API', () => {
   let system: SharedSystem;
   let operator: ApiClient;
@@ -361,7 +364,10 @@ describe('The operator’s API', () => {
       allowedStates: expect.any(Array),
     });
     expectProblem(await operator.post('/invoices/NONE-1/pay'), 404, 'not-found');
-    const before = (await operator.get(`${tenant}/credits`)).body as { readonly balance: number };
+    const before = await eventually('the worker grants the credits of the plan', async () => {
+      const credits = (await operator.get(`${tenant}/credits`)).body as { readonly balance: number };
+      return credits.balance >= CREDITS_OF_STANDARD && credits;
+    });
     const headers = { 'idempotency-key': 'grant-once' };
     for (const _ of [1, 2]) {
       const granted = await operator.post(`${tenant}/credits`, { type: 'GRANT', credits: 50 }, { headers });
