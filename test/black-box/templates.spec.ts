@@ -436,17 +436,6 @@ describe('templates', () => {
     expect(Object.keys(answer.at('faults'))).toContain('html');
   });
 
-  it('say which text has a merge tag that is not closed, when it is validated and when it is published', async () => {
-    for (const field of ['subject', 'previewText', 'contentText']) {
-      const content = { ...RECEIPT, [field]: 'Order {{ data.order.id }} {{' };
-      const faults = { [field]: expect.stringContaining('not closed') };
-      const { name: _name, purpose: _purpose, ...validated } = content;
-      expect((await client.post('/templates/validate', validated)).body).toMatchObject({ faults });
-      const refused = await publishing(await created(content));
-      expectProblem(refused, 422, 'domain-validation', { errors: faults });
-    }
-  });
-
   it('are shown as mails would be, with data, in the reader’s language, and with what is wrong', async () => {
     const layout = await published({
       ...piece(text('<p>Acme</p>'), { type: 'content' }),
