@@ -248,7 +248,7 @@ export class MediaService {
     `.execute(this.database.tables());
   }
 
-  /** URLs of those that name an image of this environment by its file, and there is none any more, or never was. */
+  /** Finds the URLs that name an image of this environment by its file where there is none any more, or never was. */
   async gone(scope: ProjectScope, urls: readonly string[]): Promise<string[]> {
     const named = urls.flatMap((url) => {
       const media = parseMediaFileName(/\/([^/?#]+)(?:[?#].*)?$/.exec(url)?.[1] ?? '');

@@ -92,7 +92,7 @@ export function filledHeaders(
   return { headers, faults: 'errors' in read ? read.errors : {}, requiredData };
 }
 
-/** Whether a subject says nothing once the data is filled in; one that shows more than `data`, or has logic, counts as one that does. */
+/** True of a subject that says nothing once the data is filled in; one that shows more than `data`, or has logic, counts as one that does. */
 export function isBlankWith(data: Readonly<Record<string, unknown>>, subject: string): boolean {
   const template = plainTemplateOf(subject);
   return (

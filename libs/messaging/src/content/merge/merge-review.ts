@@ -197,14 +197,23 @@ export function requiredDataIn(texts: readonly string[]): string[] {
   );
   const paths = needing.flatMap(({ source }) =>
     [...source.matchAll(DATA_PATH)].map(([, dotted = '']) => {
-      const names = dotted
-        .split('.')
-        .slice(1)
-        .map((name) => name.trim());
+      const names = namesIn(dotted);
       const end = names.findIndex((name) => COMPUTED.has(name));
       return (end < 0 ? names : names.slice(0, end)).join('.');
     }),
   );
+  return distinctPaths(paths);
+}
+
+/** Names in `.order.id`, which may have blanks around its dots. */
+function namesIn(dotted: string): string[] {
+  return dotted
+    .split('.')
+    .slice(1)
+    .map((name) => name.trim());
+}
+
+function distinctPaths(paths: readonly string[]): string[] {
   return [...new Set(paths)].filter((path) => path !== '').sort();
 }
 
@@ -223,17 +232,10 @@ const SHOWN_AS_IT_IS = /^\{\{-?\s*data((?:\s*\.\s*[A-Za-z_][\w-]*)+)\s*-?\}\}$/;
 
 /** The paths in a message's data that are shown as they are; `order.id`. */
 export function shownDataIn(texts: readonly string[]): string[] {
-  const paths = texts
-    .flatMap((text) => piecesIfClosed(text) ?? [])
-    .flatMap(({ kind, source }) => (kind === 'output' ? [SHOWN_AS_IT_IS.exec(source)?.[1] ?? ''] : []))
-    .map((dotted) =>
-      dotted
-        .split('.')
-        .slice(1)
-        .map((name) => name.trim())
-        .join('.'),
-    );
-  return [...new Set(paths)].filter((path) => path !== '').sort();
+  const outputs = texts.flatMap((text) => piecesIfClosed(text) ?? []).filter(({ kind }) => kind === 'output');
+  return distinctPaths(
+    outputs.map(({ source }) => namesIn(SHOWN_AS_IT_IS.exec(source)?.[1] ?? '').join('.')),
+  );
 }
 
 /** `custom.plan` and `custom["plan"]`, with quotes as HTML may write them. */
