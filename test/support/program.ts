@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { programFlags, PROGRAM_VARIABLES } from '../../apps/launcher/src/program-flags.js';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 
@@ -25,8 +27,9 @@ type Ports = Pick<RunningProgram, 'port' | 'bouncePort'>;
 export type Program = 'api' | 'worker';
 export type Environment = Readonly<Record<string, string>>;
 
-/** Only ends a hang: it takes 2 s on two free cores. */
+/** These only end a hang: a start takes 2 s on two free cores, a stop less. */
 const START_MS = 5 * 60_000;
+const STOP_MS = 3 * 60_000;
 
 const FOLLOWED_CLOCK = './dist/test/support/followed-clock.js';
 /** For a program that has the run's cache of compiled code. */
@@ -143,6 +146,23 @@ async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<numbe
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
   const exit = once(child, 'exit');
   child.kill(signal);
+  let hang: Error | undefined;
+  const timer = setTimeout(() => {
+    hang = new Error(`It did not end within ${STOP_MS} ms of ${signal}. Its threads:\n${threadsOf(child)}`);
+    child.kill('SIGKILL');
+  }, STOP_MS);
   await exit;
+  clearTimeout(timer);
+  if (hang !== undefined) throw hang;
   return child.exitCode;
+}
+
+/** A line a thread, with its name, its state and where in the kernel it waits; Linux only. */
+function threadsOf({ pid }: ChildProcess): string {
+  const tasks = `/proc/${pid}/task`;
+  if (!existsSync(tasks)) return 'unknown here';
+  const told = (thread: string, file: string) => readFileSync(join(tasks, thread, file), 'utf8').trim();
+  return readdirSync(tasks)
+    .map((thread) => `${told(thread, 'stat')} ${told(thread, 'wchan')}`)
+    .join('\n');
 }

@@ -4,6 +4,7 @@ import {
   type Config,
   CONFIG,
   describeError,
+  endProcess,
   loadConfig,
   openProgramLog,
   settleMemory,
@@ -35,7 +36,7 @@ async function stop({ app }: RunningApi): Promise<void> {
   app.get(Draining).begin();
   await delay(SHUTDOWN_DELAY_MS);
   // Closing includes the database connection: a query that hangs must not keep the process alive.
-  setTimeout(() => process.exit(1), SHUTDOWN_TIMEOUT_MS + CLOSING_MS).unref();
+  setTimeout(() => endProcess(1), SHUTDOWN_TIMEOUT_MS + CLOSING_MS).unref();
   await app.close().catch((error: unknown) => log.fails(describeError(error)));
-  process.exit(0);
+  endProcess(0);
 }

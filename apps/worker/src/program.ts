@@ -4,6 +4,7 @@ import {
   ConfigurationError,
   databaseFailure,
   describeError,
+  endProcess,
   loadConfig,
   openProgramLog,
   settleMemory,
@@ -42,10 +43,10 @@ function stopOnSignals({ SHUTDOWN_TIMEOUT_MS }: Config, worker: RunningWorker): 
   const stop = () => {
     if (stopping) return;
     stopping = true;
-    setTimeout(() => process.exit(0), SHUTDOWN_TIMEOUT_MS + EXIT_AFTER_MS).unref();
+    setTimeout(() => endProcess(0), SHUTDOWN_TIMEOUT_MS + EXIT_AFTER_MS).unref();
     worker.stop().then(
-      () => process.exit(0),
-      () => process.exit(1),
+      () => endProcess(0),
+      () => endProcess(1),
     );
   };
   process.on('SIGTERM', stop);

@@ -60,7 +60,7 @@ export type { QueueBackend } from './jobs/queue-backend.js';
 export { waitForWorker } from './jobs/wait-for-worker.js';
 export { Loop } from './lifecycle/loop.js';
 export { createLogger, describeError, NestLogger, redact } from './logger.js';
-export { openProgramLog, settleMemory } from './lifecycle/program.js';
+export { endProcess, openProgramLog, settleMemory } from './lifecycle/program.js';
 export { watchParent } from './lifecycle/supervisor.js';
 export {
   MailTransport,
