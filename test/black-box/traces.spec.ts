@@ -18,7 +18,7 @@ const PRIVATE = [
   'Byron',
   'Engines',
   'weaves',
-  '4711',
+  'order-4711',
   '203.0.113.7',
   '127.0.0.1',
   'wonder',
@@ -71,7 +71,7 @@ describe('traces from a request to a mail', () => {
       purpose: 'They wonder.',
       subject: 'Engines for {{ data.order }}',
       text: 'It weaves, {{ data.order }}.',
-      data: { order: '4711' },
+      data: { order: 'order-4711' },
     });
     const whole = await request(sent.headers.get('x-request-id'));
     expect(whole).toMatchObject({
