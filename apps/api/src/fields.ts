@@ -2,7 +2,7 @@ import Negotiator from 'negotiator';
 import { z } from 'zod';
 import { parseSubscriberRef, type SubscriberRef } from '#audience';
 import type { Config } from '#platform';
-import { emailField, partProblem, readInput } from '#platform/http';
+import { emailField, partProblem, readInput, storedTextFault } from '#platform/http';
 import {
   type DomainError,
   DomainValidationError,
@@ -198,10 +198,10 @@ function faultIn(value: unknown, depth = 0): string | null {
   if (depth > MAX_DEPTH) return `must not be nested more than ${MAX_DEPTH} levels deep`;
   if (typeof value === 'number' && !Number.isFinite(value))
     return 'must not contain a number that is too large';
-  if (typeof value === 'string') return textFault(value);
+  if (typeof value === 'string') return storedTextFault(value);
   if (typeof value !== 'object' || value === null) return null;
   for (const [key, item] of Object.entries(value)) {
-    const fault = textFault(key) ?? faultIn(item, depth + 1);
+    const fault = storedTextFault(key) ?? faultIn(item, depth + 1);
     if (fault !== null) return fault;
   }
   return null;
@@ -240,12 +240,7 @@ function metadataFault(key: string, value: unknown): string | null {
     return `must have a key of 1 to ${MAX_METADATA_KEY} characters`;
   if (typeof value !== 'string') return 'must be a string';
   if (lengthOf(value) > MAX_METADATA_VALUE) return `must be at most ${MAX_METADATA_VALUE} characters`;
-  return textFault(key) ?? textFault(value);
-}
-
-function textFault(text: string): string | null {
-  if (!text.isWellFormed()) return 'must contain valid Unicode only';
-  return text.includes('\0') ? 'must not contain a NUL character' : null;
+  return storedTextFault(key) ?? storedTextFault(value);
 }
 
 /** The problem of a part of a request, `example` a path in its `errors`. */

@@ -50,6 +50,7 @@ export {
   int64,
   parseInput,
   readInput,
+  storedTextFault,
   strictBody,
   timestamp,
   uuid,

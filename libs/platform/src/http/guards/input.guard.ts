@@ -5,11 +5,9 @@ import type { z } from 'zod';
 import { FIELDS_PARAMETER, takesFields } from '../operation/answer-fields.js';
 import type { OperationOptions } from '../operation/operation.decorator.js';
 import { invalidRequest, ProblemError } from '../operation/problem.js';
-import { inputErrors, queryErrors, WHOLE_BODY } from '../operation/validation.js';
+import { inputErrors, queryErrors, storedTextFault, WHOLE_BODY } from '../operation/validation.js';
 
 const UNKNOWN = 'is not a known field';
-/** PostgreSQL has no text with one. */
-const HAS_NUL = 'must not contain a NUL character';
 
 /** Refuses an answer that is not wanted, a body that could not be read, and input that would be ignored. */
 @Injectable()
@@ -40,7 +38,7 @@ function refuseUnknownInput(operation: OperationOptions, { method, query, body }
   const inQuery = unknownNames(query, operation.query?.shape).flatMap((fault) =>
     fault[0] === FIELDS_PARAMETER.name && takesFields(method, operation) ? fieldsFault(query) : [fault],
   );
-  const faults = [...inBody, ...nulFaults(query), ...inQuery];
+  const faults = [...inBody, ...textFaults(query), ...inQuery];
   if (faults.length === 0) return;
   throw invalidRequest({
     ...queryErrors(operation.query, query),
@@ -49,11 +47,16 @@ function refuseUnknownInput(operation: OperationOptions, { method, query, body }
   });
 }
 
-function nulFaults(query: unknown): readonly Fault[] {
+/** Faults of parameters that no stored text can equal. */
+function textFaults(query: unknown): readonly Fault[] {
   const given = Object.entries(query ?? {}) as [string, string | string[]][];
-  return given
-    .filter(([, text]) => [text].flat().some((one) => one.includes('\0')))
-    .map(([name]) => [name, HAS_NUL]);
+  return given.flatMap(([name, text]) => {
+    const fault = [text]
+      .flat()
+      .map(storedTextFault)
+      .find((one) => one !== null);
+    return fault === undefined ? [] : [[name, fault] as const];
+  });
 }
 
 type Fault = readonly [field: string, fault: string];

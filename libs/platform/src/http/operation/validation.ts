@@ -23,6 +23,12 @@ export const emailField = z
 /** An e-mail address in an answer, as it was given. */
 export const emailText = z.string().meta(EMAIL);
 
+/** Fault of a text that PostgreSQL cannot hold; null when it can. */
+export function storedTextFault(text: string): string | null {
+  if (!text.isWellFormed()) return 'must contain valid Unicode only';
+  return text.includes('\0') ? 'must not contain a NUL character' : null;
+}
+
 /** A point in time in an answer: handlers return a Date, which is written as ISO 8601 in UTC with milliseconds and `Z`. */
 export const timestamp = z
   .date()
