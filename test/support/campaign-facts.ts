@@ -19,6 +19,7 @@ const content: ContentFacts = {
   linkFaults: [],
   removed: [],
   goneImages: [],
+  emptyLinks: [],
   subjectMayBeEmpty: false,
   unreadable: [],
   visibleText: 'Here is what our shop has that is new this week. '.repeat(5),

@@ -132,6 +132,7 @@ describe('the critical checks', () => {
       'removed-content',
       'gone-images',
       'empty-subject',
+      'empty-links',
       'alt-text',
       'link-domains',
       'personalisation',

@@ -112,6 +112,8 @@ export interface ContentFacts {
   readonly urls: readonly string[];
   /** URLs of those that name an uploaded image which is not there. */
   readonly goneImages: readonly string[];
+  /** URLs that begin with a value of the reader and lead nowhere for readers without it. */
+  readonly emptyLinks: readonly string[];
   /** True if its subject is nothing but values that a reader may not have. */
   readonly subjectMayBeEmpty: boolean;
   /** True if it uses data of its reader; null if its merge tags cannot be read. */

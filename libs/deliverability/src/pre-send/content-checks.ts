@@ -115,6 +115,15 @@ export function contentWarnings(content: ContentFacts | null): PreSendCheck[] {
       'The subject says something to every reader.',
       'The subject is empty for readers without its values: add words, or a default as in {{ subscriber.first_name | default: "you" }}.',
     ),
+    check(
+      'empty-links',
+      content.emptyLinks.length === 0,
+      'All links lead somewhere for every reader.',
+      listed(
+        'These lead nowhere for readers without the value: give a default, or leave the link out by an if',
+        content.emptyLinks,
+      ),
+    ),
     altCheck(content),
     linkDomainsCheck(content),
     personalisationCheck(content),

@@ -27,6 +27,7 @@ export const CONTENT_WEIGHTS = {
   'removed-content': 5,
   'gone-images': 10,
   'empty-subject': 10,
+  'empty-links': 10,
   'alt-text': 3,
   'link-domains': 10,
   personalisation: 2,

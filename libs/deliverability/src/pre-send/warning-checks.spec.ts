@@ -56,6 +56,11 @@ describe('the warnings', () => {
       withContent({ subjectMayBeEmpty: true }),
     ],
     [
+      'empty-links',
+      'These lead nowhere for readers without the value: give a default, or leave the link out by an if: {{ custom.shop }}.',
+      withContent({ emptyLinks: ['{{ custom.shop }}'] }),
+    ],
+    [
       'alt-text',
       '1 of 2 images have no alt text, which is all that many readers get of them.',
       withContent({ images: ['A bicycle', ' '] }),
@@ -130,6 +135,7 @@ describe('the warnings', () => {
     ['removed-content: All that was written is in the mail.', withContent({})],
     ['gone-images: No uploaded image is missing.', withContent({})],
     ['empty-subject: The subject says something to every reader.', withContent({})],
+    ['empty-links: All links lead somewhere for every reader.', withContent({})],
     ['alt-text: All images have a text.', withContent({ images: [] })],
     [
       'link-domains: Links lead to hosts with names of their own.',

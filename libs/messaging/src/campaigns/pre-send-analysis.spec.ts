@@ -57,7 +57,7 @@ describe('the analysis of a campaign', () => {
     const contentJson = json(text(`<p>Hello {{ subscriber.first_name }}. ${WORDS}</p>`));
     const { checks, score, status } = await analysed({ contentJson, contentText: null });
     expect([score, status]).toEqual([100, 'PASSED']);
-    expect(withResult(checks, 'PASS')).toHaveLength(28);
+    expect(withResult(checks, 'PASS')).toHaveLength(29);
     expect(withResult(checks, 'SKIPPED')).toEqual(['relay-feedback']);
   });
 
@@ -66,6 +66,14 @@ describe('the analysis of a campaign', () => {
     [
       'empty-subject',
       { subject: '{% if custom.plan %}{{ custom.plan }}{% endif %} {{ subscriber.first_name }}' },
+    ],
+    [
+      'empty-links',
+      {
+        contentJson: json(
+          text(`<p>{{ subscriber.first_name }}, <a href="{{ custom.plan }}">your plan</a>. ${WORDS}</p>`),
+        ),
+      },
     ],
     ['preview-text', { previewText: null }],
     [
@@ -112,6 +120,17 @@ describe('the analysis of a campaign', () => {
     await domain();
     const { checks } = await analysed({ contentText: null, ...fields });
     expect(withResult(checks, 'FAIL')).toContain(code);
+  });
+
+  it.each([
+    '<a href="{{ custom.plan | default: \'https://acme.example\' }}">your plan</a>',
+    '{% if custom.plan %}<a href="{{ custom.plan }}">your plan</a>{% endif %}',
+    '<a href="https://acme.example/{{ custom.plan }}">your plan</a> <a href="{{ links.preferences }}">settings</a>',
+  ])('finds no empty link in %s', async (links) => {
+    await domain();
+    const contentJson = json(text(`<p>{{ subscriber.first_name }}, ${links}. ${WORDS}</p>`));
+    const { checks } = await analysed({ contentText: null, contentJson });
+    expect(withResult(checks, 'PASS')).toContain('empty-links');
   });
 
   it.each([

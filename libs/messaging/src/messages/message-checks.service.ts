@@ -4,7 +4,7 @@ import { CustomFieldsQuery, grantFault, type NamedTopic, TopicsQuery } from '#au
 import { DomainValidationError, newId, NotFoundError, type ProjectScope } from '#kernel';
 import type { Wording } from '#wording';
 import { FromAddressesService, type MailOrigin } from '../campaigns/from-addresses.service.js';
-import type { MessageReview } from '../content/merge/merge-review.js';
+import { EMPTY_REVIEW, type MessageReview } from '../content/merge/merge-review.js';
 import { ContentProcessesService, footerOf } from '../content/processes/content-processes.service.js';
 import { MediaService } from '../media/media.service.js';
 import { contentIdErrors, readAttachments } from './attachment.js';
@@ -79,7 +79,7 @@ export class MessageChecksService {
     senders.set(senderKey, sender);
     const reviewKey = JSON.stringify([subject, previewText, contentJson, text, topicKey !== null, senderKey]);
     const review = !hasContent
-      ? NOTHING_TO_REVIEW
+      ? EMPTY_REVIEW
       : (reviews.get(reviewKey) ?? (await this.#review(scope, message, sender)));
     if (hasContent) reviews.set(reviewKey, review);
     const topic =
@@ -197,14 +197,6 @@ function faultsOfTemplate(faults: Faults): Faults {
     }),
   };
 }
-
-const NOTHING_TO_REVIEW: MessageReview = {
-  field: 'text',
-  faults: {},
-  requiredData: [],
-  shownData: [],
-  contentIds: [],
-};
 
 /** The errors of a message with the path of that message before each field. */
 export const behind = (path: string, errors: Readonly<Record<string, string>>): Record<string, string> =>

@@ -15,9 +15,11 @@ import type { MailFooter } from './mail-footer.js';
 import { ContentCompileError, lossesIn, MergeTemplateError } from '../content.errors.js';
 import { contentField, type Faults, parseContentDocument } from './content-document.js';
 import {
+  beginsWithReaderValue,
+  EMPTY_REVIEW,
   type KnownInMessage,
-  type MessageReview,
   mayBeEmpty,
+  type MessageReview,
   messageTagFaults,
   requiredDataIn,
   shownDataIn,
@@ -47,7 +49,9 @@ export async function reviewContent(
     const htmlBytes = htmlPartSize(sources, known.sample);
     const hasPostalAddress = showsAddress(sources.html, footer.postalAddress);
     const readable = await readableText(sources.html);
-    const content = { ...contentFacts(campaign, sources, readable), htmlBytes, hasPostalAddress, personal };
+    const facts = contentFacts(campaign, sources, readable);
+    const emptyLinks = linksWithoutValue(sources.html, facts.urls, known.sample);
+    const content = { ...facts, emptyLinks, htmlBytes, hasPostalAddress, personal };
     return { mergeTagFaults, contentFault: null, content };
   } catch (error) {
     if (error instanceof MergeTemplateError)
@@ -62,7 +66,7 @@ function contentFacts(
   campaign: CampaignContent,
   { html, text, removed }: CompiledContent,
   readable: ReadableText | null,
-): Omit<ContentFacts, 'htmlBytes' | 'hasPostalAddress' | 'personal'> {
+): Omit<ContentFacts, 'emptyLinks' | 'htmlBytes' | 'hasPostalAddress' | 'personal'> {
   const view = contentView(html);
   const ownText = campaign.contentText ?? '';
   return {
@@ -90,6 +94,22 @@ function linkFaults(contentJson: string | null): string[] {
     const fault = linkFault(url);
     return fault === null ? [] : [`${url.slice(0, SHOWN_URL)} ${fault}`];
   });
+}
+
+/** The URLs of a template that begin with a value of its reader, if one leads nowhere for a reader without values. */
+function linksWithoutValue(html: string, urls: readonly string[], { values }: SampleMail): string[] {
+  const beginning = [...new Set(urls.filter(beginsWithReaderValue))];
+  if (beginning.length === 0) return [];
+  const subscriber = { ...values.subscriber, first_name: null, last_name: null };
+  try {
+    const filled = compileMergeTemplate(html, 'html').render({ ...values, subscriber, tracking: {} });
+    // A value that is no link becomes `#`: see `linkValue`.
+    return linksOf(filled).some((url) => url.startsWith('#') && !urls.includes(url)) ? beginning : [];
+  } catch (error) {
+    // Told by the check of merge tags.
+    if (error instanceof MergeTemplateError) return [];
+    throw error;
+  }
 }
 
 /** `personal` is null when a part that may be personal cannot be read. */
@@ -209,13 +229,7 @@ export async function reviewMessage(
   footer: MailFooter,
   known: KnownInMessage,
 ): Promise<MessageReview> {
-  const refused = (faults: Faults): MessageReview => ({
-    field: 'text',
-    faults,
-    requiredData: [],
-    shownData: [],
-    contentIds: [],
-  });
+  const refused = (faults: Faults): MessageReview => ({ ...EMPTY_REVIEW, faults });
   const inParts = messageTagFaults({ subject: content.subject, text: content.contentText ?? '' }, known);
   const hasSoundText = !('text' in inParts);
   const sound = {

@@ -146,6 +146,15 @@ export interface MessageReview {
   readonly contentIds: readonly string[];
 }
 
+/** Review of a message without content; of one with faults alone, when these are put in. */
+export const EMPTY_REVIEW: MessageReview = {
+  field: 'text',
+  faults: {},
+  requiredData: [],
+  shownData: [],
+  contentIds: [],
+};
+
 export type KnownInMessage = MessageKind & Pick<KnownValues, 'customKeys'>;
 
 /** Faults of the merge tags in parts of a message, by part. */
@@ -226,6 +235,16 @@ export function mayBeEmpty(text: string): boolean {
   const isShown = ({ kind, source }: TemplatePiece) =>
     kind === 'output' ? ALWAYS_SHOWN.test(source) : kind === 'text' && source.trim() !== '';
   return pieces.some(({ kind }) => kind === 'output') && !pieces.some(isShown);
+}
+
+/** True of a URL that begins with a value of its reader, which not every reader has. */
+export function beginsWithReaderValue(url: string): boolean {
+  const [first] = piecesIfClosed(url.trim()) ?? [];
+  return (
+    first?.kind === 'output' &&
+    /\b(?:subscriber|custom)\b/.test(first.source) &&
+    !ALWAYS_SHOWN.test(first.source)
+  );
 }
 
 const SHOWN_AS_IT_IS = /^\{\{-?\s*data((?:\s*\.\s*[A-Za-z_][\w-]*)+)\s*-?\}\}$/;

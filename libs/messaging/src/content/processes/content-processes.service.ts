@@ -25,7 +25,12 @@ import {
   type RenderedBatch,
   type RenderedMail,
 } from '../mail/mail-renderer.js';
-import { type EventPath, type MessageReview, reviewPlainMessage } from '../merge/merge-review.js';
+import {
+  EMPTY_REVIEW,
+  type EventPath,
+  type MessageReview,
+  reviewPlainMessage,
+} from '../merge/merge-review.js';
 import type { MergeValues } from '../merge/merge-values.js';
 import { ContentPoolService } from './content-pool.service.js';
 import type { StoredImage } from './image.js';
@@ -136,13 +141,7 @@ export class ContentProcessesService implements OnApplicationBootstrap, OnApplic
       contentJson === null ? reviewPlainMessage({ subject, text: contentText ?? '' }, input) : null;
     if (plain !== null) return plain;
     if (this.database !== null && contentJson !== null) expectContent(this.database);
-    const tooComplex = {
-      field: 'contentJson',
-      faults: { contentJson: TOO_COMPLEX },
-      requiredData: [],
-      shownData: [],
-      contentIds: [],
-    };
+    const tooComplex = { ...EMPTY_REVIEW, field: 'contentJson', faults: { contentJson: TOO_COMPLEX } };
     return orTooComplex(this.#cached(this.pools.compiling, scope, 'reviewMessage', input), tooComplex);
   }
 
