@@ -32,7 +32,7 @@ try {
   await measureEntry(waiting, () =>
     insertSubscribers(system.database, project.test, topic.at('id'), WAITING),
   );
-  // What so many new rows leave to be done once is not what they cost while they wait.
+  // Maintenance that so many new rows cause once: no part of their cost while they wait.
   await system.database.query('vacuum analyze');
   await system.database.query('checkpoint');
   await measureRest(`${WAITING} people waiting`);

@@ -25,7 +25,7 @@ const QUIET = Number(process.env['QUIET'] ?? 400);
 const CONNECTIONS = Number(process.env['CONNECTIONS'] ?? 50);
 const PROCESSES = Number(process.env['WORKER_PROCESSES'] ?? 1);
 const ONLY = process.env['ONLY']?.split(',');
-/** Who confirms, leaves or bounces by webhook or report must be another one in each run. */
+/** People in each run who confirm, leave or bounce by webhook or report: every run needs others. */
 const PEOPLE_A_RUN = Math.min(2_000, Math.floor(RECIPIENTS / 3 / (PAIRS + 1)));
 
 const isAsked = (part: string) => ONLY === undefined || ONLY.includes(part);

@@ -25,7 +25,7 @@ const CONNECTIONS = process.env['CONNECTIONS'] ?? '100';
 
 const run = promisify(execFile);
 const SIGNED_PAIRS = Number(process.env['SIGNED_PAIRS'] ?? 3);
-/** How often the same goes by two relays of a project's own, each with half of the connections, in turn with the installation's. */
+/** Number of pairs that compare two project relays, each with half of the connections, with the default relay, in turn. */
 const RELAYED_PAIRS = Number(process.env['RELAYED_PAIRS'] ?? 0);
 const DOMAIN = 'mail.acme.example';
 /** A mail of 10 KB with ten variables and twelve tracked links. */
@@ -52,7 +52,7 @@ const contentJson = JSON.stringify({
 interface Measured {
   readonly perSecond: number;
   readonly cpuMsPerMail: number;
-  /** What the other programs used meanwhile, ms a mail. */
+  /** CPU time of the other programs meanwhile, ms a mail. */
   readonly postgres: number;
   readonly sink: number;
   /** Bytes a mail. */

@@ -6,8 +6,8 @@ import { Listmonk } from './reference/listmonk.js';
 import { spread } from './support/figures.js';
 
 /**
- * What a crash costs: our worker and listmonk are killed (SIGKILL) in the middle of a campaign and started again at once. Who got
- * no mail when the campaign is said to be over, and who got it twice.
+ * Cost of a crash: our worker and listmonk are killed (SIGKILL) in the middle of a campaign and started again at once. Counts the
+ * people without a mail when the campaign is said to be over, and those who got it twice.
  */
 const RECIPIENTS = Number(process.env['RECIPIENTS'] ?? 10_000);
 const PAIRS = Number(process.env['PAIRS'] ?? 3);

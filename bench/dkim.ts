@@ -15,7 +15,7 @@ const SECONDS = Number(process.env['SECONDS'] ?? 2);
 const IN_FLIGHT = Number(process.env['IN_FLIGHT'] ?? 64);
 /** Characters of the HTML part. */
 const LENGTH = Number(process.env['LENGTH'] ?? 7_000);
-/** What the fields that are signed come to, in relaxed form. */
+/** Bytes of the signed header fields in relaxed form. */
 const SIGNED_BYTES = 1_000;
 
 interface Measured {

@@ -11,13 +11,13 @@ import { startBenchServer } from './support/bench-server.js';
 import { cpuSeconds, treeCpuSeconds } from './support/process-usage.js';
 
 /**
- * What the events of providers cost: the built api over HTTP, PostgreSQL and the worker that sees to what follows. As SendGrid posts
- * them, up to 1 000 a request, and one a request, as most others do.
+ * Cost of provider events: the built api over HTTP, PostgreSQL, and the worker that processes them. Posted as SendGrid does,
+ * up to 1 000 a request, and one a request, as most others do.
  */
 const EVENTS = Number(process.env['EVENTS'] ?? 10_000);
 const SET = Number(process.env['SET'] ?? 1_000);
 const CONNECTIONS = 20;
-/** Of a thousand events of a clean list. */
+/** Numbers of each kind in a thousand events of a clean list. */
 const USUAL = { hard: 10, full: 15, complaint: 1, unsubscribed: 4 };
 
 const BOUNCES: Readonly<Record<'hard' | 'full', ProviderEvent>> = {

@@ -104,7 +104,7 @@ async function confirmation(stranger: ApiClient, topicKey: string): Promise<void
   await eventually('the confirmation arrives', () => sink.messages.some(({ to }) => to.includes(email)));
 }
 
-/** How many previews came to an end. */
+/** Attacks until `signal` says stop; resolves to the number of previews that came to an end. */
 async function attackWith(hostile: ApiClient, topicId: string, signal: AbortSignal): Promise<number> {
   const create = async (contentJson: string): Promise<string> => {
     const body = { name: 'Worst', subject: 'News', contentJson, topicIds: [topicId] };

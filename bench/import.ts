@@ -17,7 +17,7 @@ import { cpuSeconds, memoryMb } from './support/process-usage.js';
  */
 const ROWS = Number(process.env['ROWS'] ?? 200_000);
 const PAIRS = Number(process.env['PAIRS'] ?? 5);
-/** What Node may keep before it cleans up: without a bound it is in no hurry, with 160 MB it does little else. */
+/** Bound on Node's heap: without one it is in no hurry to collect garbage, with 160 MB it does little else. */
 const NODE_OPTIONS = process.env['NODE_OPTIONS'] ?? '--max-old-space-size=224';
 const PIECE_ROWS = 10_000;
 const COLUMNS = ['email', 'firstName', 'lastName', 'phone', 'plan', 'age', 'signup'];

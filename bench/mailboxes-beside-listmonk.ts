@@ -6,8 +6,8 @@ import { needs } from './support/peer.js';
 import { spread } from './support/figures.js';
 
 /**
- * What a user gets: the same mail to the same people by us and by listmonk in turn, through a real Postfix into the mailboxes of a
- * real Dovecot, on one machine. From the send until the last mail is in its mailbox.
+ * Delivery as users see it: the same mail to the same people by us and by listmonk in turn, through a real Postfix into the
+ * mailboxes of a real Dovecot, on one machine. From the send until the last mail is in its mailbox.
  */
 const RECIPIENTS = Number(process.env['RECIPIENTS'] ?? 20_000);
 const PAIRS = Number(process.env['PAIRS'] ?? 3);

@@ -15,7 +15,7 @@ import { startSinkProcess } from './support/sink-process.js';
 const ENVIRONMENTS = Number(process.env['ENVIRONMENTS'] ?? 100);
 const PEOPLE = Number(process.env['PEOPLE'] ?? 20_000);
 const LOOKS = Number(process.env['LOOKS'] ?? 10);
-/** How many are looked at, and how many are filled at the same time. */
+/** Number of environments that are looked at, and number that are filled at the same time. */
 const SAMPLED = 10;
 const PARALLEL = 3;
 const MAILS = 1_000;
@@ -27,7 +27,7 @@ interface Sample {
   readonly segmentId: string;
 }
 
-/** By name: milliseconds of each environment's first look, and of its later ones. */
+/** Milliseconds by name: of each environment's first look, and of its later ones. */
 type Times = Map<string, { readonly first: number[]; readonly later: number[] }>;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);

@@ -78,7 +78,7 @@ async function measure(client: ApiClient, path: string): Promise<void> {
   );
 }
 
-/** What keeps mail from some: without it, nothing would have to be told apart. */
+/** Suppresses or pauses some people and leaves others unconfirmed, so that there is something to tell apart. */
 async function hinder(query: (text: string, values?: unknown[]) => Promise<unknown>): Promise<void> {
   await query(
     `insert into audience.suppressions (environment_id, email_key, email, reason, suppressed_at)

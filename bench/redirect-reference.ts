@@ -1,6 +1,6 @@
 import Fastify from 'fastify';
 
-/** What the click redirect is measured against: Fastify, and an answer that leads elsewhere. */
+/** Reference for the click redirect: Fastify, and an answer that leads elsewhere. */
 const app = Fastify();
 app.get('/l/:token', (_request, reply) => {
   void reply.code(302).header('location', 'https://acme.example/news?utm_source=mail').send();

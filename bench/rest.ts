@@ -9,7 +9,7 @@ import { spread } from './support/figures.js';
 import { cpuSeconds, memoryMb } from './support/process-usage.js';
 import { StatementCounts } from './support/statement-counts.js';
 
-/** What the programs take while nothing happens, and how long they take to start. */
+/** Costs of the programs at rest, and the time that they take to start. */
 const REST_S = Number(process.env['REST_S'] ?? 20);
 const TIMES = Number(process.env['TIMES'] ?? 5);
 const SETTLED_AFTER_MS = 15_000;
@@ -44,7 +44,7 @@ async function measureRest(programs: RunningSystem): Promise<void> {
   });
 }
 
-/** What each program asks of PostgreSQL while nobody asks anything of it, as PostgreSQL logs it; its queue's too. */
+/** Counts each program's statements, those of its queue too, in PostgreSQL's log while nobody asks anything of it. */
 async function measureStatements({ database }: RunningSystem): Promise<void> {
   await statements.during(database, () => pause(REST_S * 1_000));
   for (const [program, count] of statements.byProgram)

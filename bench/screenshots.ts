@@ -192,7 +192,7 @@ async function operatorsPage(browser: Browser): Promise<Buffer> {
   }
 }
 
-/** What the README shows first: a mail, its report and the operator's page, side by side. */
+/** First picture of the README: a mail, its report and the operator's page, side by side. */
 async function overview(browser: Browser, mail: string, report: string): Promise<void> {
   const operator = await operatorsPage(browser);
   const shot = async (html: string, width: number, most: number): Promise<Buffer> => {

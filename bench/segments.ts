@@ -125,7 +125,7 @@ async function timed(work: () => Promise<number>): Promise<Run> {
   return { ms: performance.now() - began, found };
 }
 
-/** What a preview or a campaign's estimate does: from the text of the rules to the number. */
+/** Counts as a preview or a campaign's estimate does: from the text of the rules to the number. */
 function countByRules(rules: string, { data: { scope, now }, predicates }: Measuring): Promise<Run> {
   return timed(() =>
     database.transaction(scope, async () => {

@@ -159,7 +159,7 @@ async function measureLists(target: Target, { topics, now }: AudienceData): Prom
     const filter = Object.values(filters)[turn % Object.keys(filters).length] ?? '';
     return listRequest(filter, 0, SIZE);
   };
-  // What is compiled for lists only after some thousands of them is not what a server answers with all day.
+  // Warm-up: code for lists is compiled only after some thousands of them, and a server answers with compiled code all day.
   await load(target, anyList, { connections: PARALLEL, seconds: WARM_UP_SECONDS });
   for (const [name, filter] of Object.entries(filters)) {
     const total = await totalOf(target, filter);

@@ -21,7 +21,7 @@ const clicksOf = (nextPath: () => string) => (): LoadRequest => ({
   status: 302,
 });
 
-/** Who uses the machine while redirects are asked for, in seconds of CPU until now. */
+/** CPU time used so far, in seconds, by each process that takes part while redirects are asked for. */
 interface Usage {
   /** The process that answers, and of that its main thread. */
   readonly server: number;

@@ -23,11 +23,11 @@ const CONTENT = contentOf('{{ subscriber.first_name }}', (key) => `{{ custom.${k
 type Topics = Readonly<Record<ListName, { readonly id: string; readonly key: string }>>;
 
 export interface BothMailersOptions {
-  /** Of 127.0.0.1: where both hand their mail over. */
+  /** Port on 127.0.0.1 where both hand their mail over. */
   readonly relayPort: number;
-  /** Each has so many. */
+  /** Connections that each opens to it. */
   readonly connections: number;
-  /** Of the list of news, to which campaigns go. */
+  /** Size of the list of news, to which campaigns go. */
   readonly recipients: number;
   readonly variables?: Environment;
 }
@@ -44,7 +44,7 @@ export class BothMailers<P extends Peer = Peer> {
     readonly project: SystemProject,
     readonly client: ApiClient,
     readonly topics: Topics,
-    /** To whom campaigns go. */
+    /** Recipients of campaigns. */
     readonly readers: People,
     readonly close: () => Promise<void>,
   ) {}

@@ -113,7 +113,7 @@ class Feedback {
     return this.#compareFor('open', theirs, ours, 'campaign_views');
   }
 
-  /** Of people who signed up through the API of each just before. */
+  /** Confirmations by people who signed up through the API of each just before. */
   async confirmations(): Promise<Comparison> {
     const { peer: listmonk, system, topics, client } = this.both;
     const count = this.options.people * (this.options.pairs + 1);

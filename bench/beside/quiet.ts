@@ -28,7 +28,7 @@ export interface QuietOptions {
   readonly connections: string;
 }
 
-/** What keeps a tenant's mails waiting, as the relay of its own that does it. */
+/** Project relays that keep a tenant's mails waiting, by the reason of the wait. */
 const WAITS = {
   deferral: (ports: Ports) => ({ port: ports.deferring }),
   throttle: (ports: Ports) => ({ port: ports.taking, ratePerSecond: 0.001 }),
@@ -124,7 +124,7 @@ async function settled(
 }
 
 interface BusyMeasured extends Measured {
-  /** Of the whole campaign. */
+  /** Transactions and rows of the whole campaign. */
   readonly transactions: number;
   readonly rows: number;
 }

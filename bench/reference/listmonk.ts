@@ -223,7 +223,7 @@ params = ""
 `;
 }
 
-/** What its own pages would set: as many connections, no limit of its own, tracking of each reader, bounces by webhook. */
+/** Sets it up as its own pages would: as many connections, no limit of its own, tracking of each reader, bounces by webhook. */
 async function setUp(
   database: TestDatabase,
   port: number,

@@ -8,9 +8,9 @@ import { freePort, isListening } from '#testing/ports';
 
 /** A Postfix that hands all mail to a Dovecot, which has a mailbox for each domain. */
 export interface Mailboxes {
-  /** Of the Postfix, on 127.0.0.1. */
+  /** Port of the Postfix, on 127.0.0.1. */
   readonly port: number;
-  /** How many mails are in the mailboxes. */
+  /** Number of mails in the mailboxes. */
   count(): number;
   stop(): Promise<void>;
 }

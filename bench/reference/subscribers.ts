@@ -4,8 +4,8 @@ import pg from 'pg';
 import { v7 as newId } from 'uuid';
 
 /**
- * What is left of the api when everything but its SQL is taken away: no validation, scopes, limits, problems or
- * row-level security. It looks the key up and reads or inserts the same rows as their owner.
+ * The api reduced to its SQL: no validation, scopes, limits, problems or row-level security. It looks the key up and
+ * reads or inserts the same rows as their owner.
  */
 const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 10 });
 const fastify = Fastify();

@@ -8,7 +8,7 @@ import { openTestDatabase, type TestDatabase } from '#testing/database';
 /** A PostgreSQL with everything durable, and a migrated database in it. */
 export interface BenchServer {
   readonly pid: number;
-  /** Of its own; it is removed with the server. */
+  /** Directory of its own; it is removed with the server. */
   readonly directory: string;
   readonly database: TestDatabase;
   /** Bytes of WAL since the server was made. */

@@ -3,7 +3,7 @@ import { spread } from './figures.js';
 /** Rate of an operation, and the CPU that each took, in ms. */
 export interface Measured {
   readonly perSecond: number;
-  /** Of all programs of the side together. */
+  /** Sum of all programs of the side. */
   readonly app: number;
   readonly postgres: number;
 }

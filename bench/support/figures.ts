@@ -5,7 +5,7 @@ export function spread(values: readonly number[], digits = 2): string {
   return `${at(Math.floor(sorted.length / 2))} (${at(0)}–${at(sorted.length - 1)})`;
 }
 
-/** Of an even number of values the greater one in the middle; NaN of none. */
+/** Median: the greater of the two in the middle of an even number of values; NaN of none. */
 export function median(values: readonly number[]): number {
   return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

@@ -13,7 +13,7 @@ export interface Growth {
   readonly share: number;
 }
 
-/** What is looked at of the time after the warm-up, at its begin and at its end. */
+/** Share of the time after the warm-up that is looked at, at its beginning and at its end. */
 const EDGE = 0.25;
 
 /** The median of the last quarter after the warm-up against that of its first; NaN without samples in both. */

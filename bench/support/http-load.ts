@@ -5,7 +5,7 @@ export interface LoadRequest {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly body?: string;
-  /** Of the body; JSON where it is left out. */
+  /** Content type of the body; JSON when left out. */
   readonly type?: string;
   readonly status: number;
 }

@@ -21,13 +21,13 @@ export interface LoadTarget {
   readonly key: string;
   readonly scope: ProjectScope;
   readonly database: TestDatabase;
-  /** Of the people that every campaign goes to beside those who join. */
+  /** Topic of the people to whom every campaign goes, beside those who join. */
   readonly bulkTopicId: string;
   /** 1 is the whole load; 0.2 pauses five times as long between two requests of a kind. */
   readonly pace: number;
 }
 
-/** What a project's days are made of, all at once, until `signal` says stop. Counts what was done, by kind. */
+/** Load of a project's days, all kinds of it at once, until `signal` says stop. Counts what was done, by kind. */
 export class MixedLoad {
   readonly done = new Map<string, number>();
   readonly failures: string[] = [];

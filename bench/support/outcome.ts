@@ -23,7 +23,7 @@ export interface Outcome {
   readonly load: readonly [number, number];
 }
 
-/** What a benchmark's output says of the figures that are planned; those that are not in it are left out. */
+/** Planned figures that a benchmark's output holds; those that are not in it are left out. */
 export function readFigures({ figures }: PlannedBenchmark, output: string): FoundFigure[] {
   return figures.flatMap((figure) => {
     const found = worst(figure, output);

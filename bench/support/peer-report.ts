@@ -101,7 +101,7 @@ function goalsOf({ goals, pairs }: Comparison, of: readonly Goal['of'][]): strin
 }
 
 const WIDTH = 1000;
-/** Where bars begin and end; names stand before, figures after them. */
+/** Beginning and end of the bars; names stand before, figures after them. */
 const BARS = { from: 346, to: 610 };
 const TOP = 92;
 const ROW = 30;
@@ -183,7 +183,7 @@ export function peerChart(peer: string, block: string, results: string): string 
   ].join('\n');
 }
 
-/** Of the line above the tables what a reader needs: sizes, day, machine, load. */
+/** Caption for a reader, from the line above the tables: sizes, day, machine, load. */
 function captionOf(about: string): readonly string[] {
   const [, sizes = ''] = /^(.*?); \d+ s\./.exec(about) ?? [];
   const [, day = ''] = /(\d{4}-\d\d-\d\d)/.exec(about) ?? [];

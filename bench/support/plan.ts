@@ -1,13 +1,13 @@
 /** One program of `npm run bench`. */
 export interface PlannedBenchmark {
   readonly name: string;
-  /** What is compared with what. */
+  /** Names the two sides that it compares. */
   readonly title: string;
   /** Its sizes at a scale of 1, multiplied by the scale; never below `least`. */
   readonly sizes: Readonly<Record<string, { readonly full: number; readonly least: number }>>;
-  /** Under which name it takes how often each of the two runs, after a warm-up: no matter of the scale. */
+  /** Variable with the number of runs of each of the two, after a warm-up: no matter of the scale. */
   readonly repeats: 'PAIRS' | 'TIMES' | null;
-  /** What else it is told. */
+  /** Further environment variables. */
   readonly settings?: Readonly<Record<string, string>>;
   /** The figures that stand in the table. */
   readonly figures: readonly PlannedFigure[];
@@ -34,7 +34,7 @@ const atMost = (most: number, unit = '') => ({
 /** The worst of the ratios of all rules, counted or written. */
 const RATIOS_OF_RULES = new RegExp(String.raw`^\s+(?:count|write)\s.*, ratio ${SPREAD}`, 'gm');
 
-/** Of what is asked for the first time, and again. */
+/** Ratios to a tenth of the environments, of the first look and of later ones. */
 const RATIOS_TO_A_TENTH = /, ms: .* against .*, ratio ([\d.]+)/g;
 
 const BESIDE_QUIET = String.raw`mails beside quiet campaigns \(reference: without\)`;

@@ -4,7 +4,7 @@ import type { FoundFigure, Outcome } from './outcome.js';
 
 const GIB = 1024 ** 3;
 
-/** Where and with what it was measured. */
+/** Time, machine and software of a measurement. */
 export function machine(now: Date): string {
   const [first] = cpus();
   const postgres = 'PostgreSQL 18 with everything durable';

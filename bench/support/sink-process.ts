@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 export interface SinkProcess {
   readonly url: string;
   readonly pid: number;
-  /** How many mails it has accepted. */
+  /** Number of mails that it has accepted. */
   count(): Promise<number>;
   stop(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import { prepareProject, SECRETS } from '#testing/system';
 const DELIVERIES = 60_000;
 const LINKS = 12;
 
-/** What answers clicks. */
+/** Server that answers clicks. */
 export interface ClickServer {
   readonly name: string;
   readonly pid: number;
