@@ -334,7 +334,7 @@ describe('automations over HTTP', () => {
       const url = 'https://acme.example/offer?utm_source=mail&utm_campaign=a%20b';
       const withLink = JSON.stringify({ blocks: [{ type: 'button', label: 'Offer', url }] });
       const offer = { id: 'offer', type: 'email', config: { subject: 'Offer', contentJson: withLink } };
-      // Of no other automation, by whose mails they could leave before.
+      // A topic of no other automation, by whose mails they could leave before.
       const alone = await client.post('/topics', { name: 'Offers', doubleOptInEnabled: false });
       const manual = { triggerType: 'manual', triggerTopicId: alone.at('id') };
       const id = await active(chain(trigger, offer), manual);

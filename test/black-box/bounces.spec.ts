@@ -107,7 +107,7 @@ describe('mail that comes back', () => {
     expect(await statusOf('bob@example.com')).toBe('ACTIVE');
     const { id } = (await client.get(`/campaigns/${campaignKey}`)).body as { id: string };
     const { stdout, stderr } = await runCli(system.variables, ['check:statistics']);
-    // Those of other projects may differ, whose tests change rows by hand.
+    // Counters of other projects may differ: their tests change rows by hand.
     expect(stdout + stderr).toMatch(/All counters are correct|Counters differ/);
     expect(stderr).not.toContain(id);
   });
@@ -223,7 +223,7 @@ describe('mail that comes back', () => {
     ]) {
       expect(await submit(ours, sample(name))).toMatch(/^250 /);
     }
-    // What is behind them in the queue has been done, so they have been, too.
+    // The reports above are done as soon as one behind them in the queue is.
     const { pathOf: pathOfNext } = await send(['fred@example.com']);
     await submit(pathOfNext('fred@example.com'), sample('postfix-user-unknown'));
     await eventually('Fred is bounced', async () => (await statusOf('fred@example.com')) === 'BOUNCED');

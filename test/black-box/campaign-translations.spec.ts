@@ -24,7 +24,7 @@ const TRANSLATIONS = {
   },
   'pt-br': { subject: 'Novidades' },
 };
-/** By address: the language, and what the mail then is. */
+/** Readers by address: their language, then subject, words and language of their mail. */
 const READERS = {
   'clicked+a@example.com': ['de-AT', 'Neues für Ada', 'Guten Tag', 'de'],
   'clicked+b@example.com': ['ja', 'お知らせ', 'こんにちは', 'ja'],

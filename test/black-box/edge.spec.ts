@@ -27,7 +27,7 @@ describe('what comes from outside', () => {
     const email = `person-${(people += 1)}@example.com`;
     return client.post('/subscribers', { email, topicKeys: [topicKey], consent: { ...consent, ...proof } });
   };
-  /** What the consent record keeps of the last change. */
+  /** Proof that the consent record keeps of the last change. */
   const recorded = async () => {
     const [row] = await system.database.query<Record<string, string | null>>(
       `select ip_address, user_agent, source_url from audience.consent_ledger where environment_id = $1

@@ -75,7 +75,7 @@ describe('The fields of an answer', () => {
       if (get?.responses['200']?.content?.['application/json'] === undefined || path.includes('{')) continue;
       const target = `${path.replace('/api/v1', '')}?fields=no_such_one`;
       const answer = await client.get(target);
-      // Some have nothing to show in a new project.
+      // Operations that have nothing to show in a new project.
       if (answer.status === 404) continue;
       expectProblem(answer, 422, 'domain-validation', {
         errors: { fields: '"no_such_one" is not a field of the answer' },

@@ -10,7 +10,7 @@ import { projectRoot } from '../../libs/platform/src/project-root.js';
 
 const REPORT = join(projectRoot(), 'node_modules/@scarf/scarf/report.js');
 
-/** How often an installation of a project is reported, by the script that npm runs where it knows no `allowScripts`. */
+/** Number of reports of an installation of a project, by the script that npm runs where it knows no `allowScripts`. */
 async function reportsOf(packageJson: object): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'mailwright-install-'));
   writeFileSync(join(directory, 'package.json'), JSON.stringify(packageJson));

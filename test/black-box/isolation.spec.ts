@@ -12,7 +12,7 @@ interface Sample {
   /** A body that would be valid if the resource were the caller's; `topicKey` is one of the caller's own. */
   readonly body?: (topicKey: string) => object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What a stranger gets where a 404 is not the contract's answer. */
+  /** Status for a stranger where a 404 is not the contract's answer. */
   readonly strangerStatus?: number;
 }
 
@@ -220,7 +220,7 @@ describe('projects and their environments', () => {
     };
   }
 
-  /** What the worker does by itself within the first minutes, it has done or will not do: what is compared later stays. */
+  /** Waits for the worker's own changes of the first minutes, or prevents them: what is compared later stays. */
   async function nothingIsToCome(): Promise<void> {
     await eventually(
       'the credits of the first month',

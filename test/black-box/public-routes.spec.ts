@@ -287,7 +287,7 @@ describe('the routes', () => {
     };
     const press = (link: string, fields: Record<string, string> = {}) =>
       fetch(link, { method: 'POST', body: new URLSearchParams(fields), redirect: 'manual' });
-    /** What every page is: readable without JavaScript, on a phone, without leaving a trace. */
+    /** Expects a page as all are: readable without JavaScript, on a phone, without leaving a trace. */
     const expectPage = async (answer: Response, status = 200): Promise<string> => {
       expect([answer.status, answer.headers.get('content-type'), answer.headers.get('set-cookie')]).toEqual([
         status,

@@ -11,7 +11,7 @@ import {
 } from '#testing/filled-tables';
 import { createProject } from '#testing/fixtures';
 
-/** What everybody may read, since it belongs to nobody. */
+/** Tables that everybody may read, since they belong to nobody. */
 const PUBLIC_TABLES: Readonly<Record<string, string>> = {
   'billing.plan_prices': 'the price list, the same for all',
   'billing.plan_variants': 'the price list, the same for all',
@@ -29,7 +29,7 @@ const QUEUE = 'bullmq.';
 /** A table that keeps no row: a trigger writes it to another one in its place. */
 const PASSED_ON = 'platform.outbox';
 
-/** What runs with its definer's rights, past row-level security, and why that shows nothing of another's. */
+/** Functions with their definer's rights, past row-level security, and why each shows nothing of another's. */
 const DEFINERS: Readonly<Record<string, string>> = {
   'access.create_key_sequences': 'a trigger, which cannot be called',
   'access.find_api_key': 'by the SHA-256 of a key alone: who asks has the key',

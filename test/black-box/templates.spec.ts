@@ -232,7 +232,7 @@ describe('templates', () => {
     expect((await contentOf(key)).contentJson).toBe(before.contentJson);
     expect((await client.post(`/templates/${footer}/publish`, {})).status).toBe(200);
     expect((await contentOf(key)).contentJson).toContain('New');
-    // What would break those that use it is refused, each of them by name.
+    // A change that would break templates that use it is refused, each of them by name.
     await client.patch(`/templates/${footer}`, {
       contentJson: blocks(text('<p>{{ data.company }} {{ data.year }}</p>')),
       variables: [

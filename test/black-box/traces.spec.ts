@@ -11,7 +11,7 @@ import { WebhookReceiver } from '#testing/webhook-receiver';
 
 const EMAIL = 'ada.lovelace@people.example';
 const GIVEN = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-/** Of a person, of what they are sent, and of the project: none of it may leave in a trace. */
+/** Data of a person, of what they are sent, and of the project: none of it may leave in a trace. */
 const PRIVATE = [
   'lovelace',
   'Augusta',
@@ -199,7 +199,7 @@ describe('traces from a request to a mail', () => {
   });
 
   it('hold nothing about people, content, keys and addresses, in whichever attribute', async () => {
-    // What ends is exported.
+    // Spans are exported when they end.
     const last = await client.get('/topics');
     await system.api.stop();
     await system.worker.stop();

@@ -71,7 +71,7 @@ describe('tracking hosts', () => {
     return { links: html, raw: text, tracked: text.match(/https?:\/\/[^"\s]+\/[lo]\/[\w-]{56}/g) ?? [] };
   }
 
-  /** What a proxy asks that passes the reader's host on. */
+  /** Asks as a proxy does that passes the reader's host on. */
   function by(host: string, path: string, method = 'GET') {
     const url = new URL(path, system.baseUrl);
     const headers = { host, 'user-agent': 'Mozilla/5.0', accept: '*/*' };

@@ -19,7 +19,7 @@ interface Mail {
   readonly text: string;
   readonly view: string;
   readonly unsubscribe: string;
-  /** Where its tracked links are. */
+  /** Tracked links. */
   readonly links: readonly string[];
   readonly pixel: string;
 }
@@ -397,7 +397,7 @@ describe('tracking', () => {
     await sentEarlierBy('0 s');
     const campaigns = await client.get('/campaigns');
     const { stdout, stderr } = await runCli(system.variables, ['check:statistics']);
-    // Those of other projects may differ, whose tests change rows by hand.
+    // Counters of other projects may differ: their tests change rows by hand.
     expect(stdout + stderr).toMatch(/All counters are correct|Counters differ/);
     for (const { id } of campaigns.at<{ id: string }[]>('data')) expect(stderr).not.toContain(id);
   });

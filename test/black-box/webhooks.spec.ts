@@ -11,7 +11,7 @@ import { type ToldEvent, WebhookReceiver } from '#testing/webhook-receiver';
 const ADA = 'ada@example.com';
 const consent = { source: 'signup-form' };
 
-/** Of the API: UTC with milliseconds. */
+/** Timestamps of the API: UTC with milliseconds. */
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe('a program that listens to a project', () => {

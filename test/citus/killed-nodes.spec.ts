@@ -8,7 +8,7 @@ import { startSystemOn } from '#testing/system';
 import { type CampaignOnItsWay, CampaignRun } from '../long/chaos/campaign-run.fixture.js';
 
 const ENVIRONMENTS = 20;
-/** Of each environment: 5 000 by hand, which are 100 000 in all. */
+/** Recipients of each environment: 5 000 by hand, which are 100 000 in all. */
 const RECIPIENTS = Number(process.env['CITUS_RECIPIENTS'] ?? 100);
 const ALL = ENVIRONMENTS * RECIPIENTS;
 const CONNECTIONS = 5;
@@ -103,7 +103,7 @@ describe('campaigns of twenty environments on Citus, whose nodes crash and whose
     expect(seen).toBeGreaterThan(2 * RECIPIENTS);
   });
 
-  /** How many rows the app sees in these tables, all of which must be of the environment. */
+  /** Number of rows that the app sees in these tables, all of which must be of the environment. */
   async function rowsOf(
     environment: number,
     url: string,

@@ -405,7 +405,7 @@ function plain(value: unknown): unknown {
   });
 }
 
-/** Of an object what was said of it; the rest stays. */
+/** True if the answer repeats what was said; members of objects that `said` lacks are not compared. */
 function repeats(answered: unknown, said: unknown): boolean {
   if (typeof said !== 'object' || said === null || Array.isArray(said))
     return JSON.stringify(answered) === JSON.stringify(said);

@@ -26,7 +26,7 @@ const expressions = [
   ...alertExpressions,
 ];
 
-/** What Prometheus itself records about each target. */
+/** Metrics and labels that Prometheus itself records about each target. */
 const OF_PROMETHEUS = ['up', 'job', 'instance'];
 
 function metricsIn(expression: string): string[] {
@@ -44,7 +44,7 @@ function selectorsIn(expression: string): { metric: string; label: string; value
   );
 }
 
-/** Where Prometheus' own grammar finds a fault in it, once Grafana has put its interval in. */
+/** Faults that Prometheus' own grammar finds in it, once Grafana has put its interval in. */
 function faultsOf(template: string): string[] {
   const expression = template.replaceAll('$__rate_interval', '1m');
   const faults: string[] = [];

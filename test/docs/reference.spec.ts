@@ -24,7 +24,7 @@ function read(file: string): string {
   return readFileSync(join(projectRoot(), file), 'utf8');
 }
 
-/** What the first column of the page's tables holds in backticks, as far as it fits the pattern. */
+/** Texts in backticks in the first column of the page's tables, as far as they fit the pattern. */
 function firstColumn(file: string, pattern: RegExp): string[] {
   const cells = [...read(file).matchAll(/^\| `([^`]+)` \|/gm)].map(([, text = '']) => text);
   return cells.filter((text) => pattern.test(text)).sort();

@@ -19,7 +19,7 @@ const SAMPLES = await Promise.all(
 ).then((pages) => pages.flat());
 
 const SHELL = ['sh', 'bash'];
-/** What is shown and does nothing. */
+/** Languages of samples that are shown and do nothing. */
 const SHOWN = ['text', 'http', 'html', 'mermaid', 'yaml'];
 /** Interpreters of what users of other languages copy, by the language of a fence; one that is not installed runs nothing. */
 const INTERPRETERS = { python: ['python3', 'py'], ruby: ['ruby', 'rb'], php: ['php', 'php'] } as const;
@@ -76,7 +76,7 @@ describe('the code in the documentation', () => {
   });
 
   it('is of a kind that the tests know', () => {
-    // What is written for a compiler of the reader's is run by the spec that it names.
+    // Code for a compiler of the reader's own is run by the spec that it names.
     const known = [...SHELL, ...SHOWN, ...Object.keys(INTERPRETERS), 'ts', 'json', 'sql'];
     const isKnown = ({ language, notRunBecause }: (typeof SAMPLES)[number]) =>
       known.includes(language) || (language === 'tsx' && RUN_ELSEWHERE.test(notRunBecause ?? ''));

@@ -37,7 +37,7 @@ describe('a backup that is taken while a campaign is sent', () => {
   let campaign: string;
   let key: string | null;
   const programs: RunningProgram[] = [];
-  /** How many mails the sink had when the backup was complete, and when everything was lost. */
+  /** Number of mails that the sink had when the backup was complete, and when everything was lost. */
   const received = { atBackup: 0, atLoss: 0 };
   const variables = () => ({
     SMTP_URL: sink.url,
@@ -171,7 +171,7 @@ describe('a backup that is taken while a campaign is sent', () => {
     expect(before.filter((row) => !row.possible_duplicate)).toEqual([]);
   });
 
-  /** Whether its first mail arrived before the backup was complete. */
+  /** Predicate: the first mail of a delivery arrived before the backup was complete. */
   function isBefore(receipts: ReadonlyMap<string, number[]>): (row: DeliveryRow) => boolean {
     return ({ message_id }) => (receipts.get(message_id)?.[0] ?? 0) < received.atBackup;
   }

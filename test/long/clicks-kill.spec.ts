@@ -78,7 +78,7 @@ describe('clicks while apis and workers are killed', () => {
       'the campaign is sent',
       async () => (await client.get(`/campaigns/${campaignKey}`)).at('status') === 'SENT',
     );
-    // What looks at a mail in its first two seconds is taken for a scanner.
+    // A look at a mail in its first two seconds is taken for a scanner's.
     await system.advanceClock(5_000);
     await startClicked();
     mails = await readMails();

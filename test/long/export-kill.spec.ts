@@ -8,7 +8,7 @@ import { type RunningSystem, startSystem } from '#testing/system';
 
 /** A few parts of the file. */
 const ROWS = Number(process.env['EXPORT_KILL_ROWS'] ?? 12_000);
-/** Of a killed worker on its job: then another may go on. */
+/** Lease of a killed worker on its job: after it another may go on. */
 const LEASE_MS = 30_000;
 
 describe('a worker', () => {
@@ -59,7 +59,7 @@ describe('a worker', () => {
     await holder.end();
     const open = await client.get(path);
     expect([open.at('status'), open.at('url'), open.at('rows')]).toEqual(['IN_PROGRESS', null, null]);
-    // Who comes now is in the file of the next worker as a whole, and who goes is not in it at all.
+    // A newcomer is in the file of the next worker as a whole, and a person who leaves is not in it at all.
     const late = {
       email: 'late@example.com',
       topicKeys: [topic.at('topicKey')],

@@ -16,7 +16,7 @@ const SEED = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
 const AT_ONCE = 4;
 const PATIENCE_MS = 120_000;
 const REFILL_AFTER = 150;
-/** How often a method is used, as against a GET. */
+/** Frequency of a method, as against a GET. */
 const SHARES: Readonly<Record<string, number>> = { post: 2, patch: 2, delete: 0.5 };
 const CONTENT = {
   nodes: JSON.stringify([
@@ -51,7 +51,7 @@ describe('whatever is sent to it, the API', () => {
   let client: ApiClient;
   let pool: Pool;
   let requests: GeneratedRequest[];
-  /** What is there, by kind. */
+  /** Identifiers of the resources that are there, by kind. */
   const resources = new Map<string, string[]>();
   const answered = new Map<number, number>();
   const succeeded = new Set<string>();
@@ -93,7 +93,7 @@ describe('whatever is sent to it, the API', () => {
     }
   };
 
-  /** Some of each, ready for what can be done with them: at the beginning, and again since requests remove things. */
+  /** Makes some of each kind, ready for what can be done with them: at the beginning, and again since requests remove things. */
   async function fill(): Promise<void> {
     const create = async (path: string, body: object): Promise<ApiAnswer> => {
       const answer = await client.post(path, body);

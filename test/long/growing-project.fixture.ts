@@ -3,7 +3,7 @@ import { GrowingAudience } from './growing-audience.fixture.js';
 import { GrowingMail } from './growing-mail.fixture.js';
 import { type Named, ProjectRequests, type Step } from './project-requests.fixture.js';
 
-/** What the simulated mailbox of every tenth of the people does. */
+/** Behaviours of simulated mailboxes, which every tenth of the people has, in turn. */
 const BEHAVIOURS = ['opened', 'clicked', 'soft-bounced', 'unsubscribed'];
 
 /**
@@ -23,7 +23,7 @@ export class ProjectLife {
     this.#mail = new GrowingMail(this.#at);
   }
 
-  /** What is there only once. */
+  /** Makes what is there only once. */
   async begin(): Promise<void> {
     const options = ['free', 'pro'].map((value) => ({ value, label: value }));
     await this.#at.post('/custom-fields', { key: 'plan', displayName: 'Plan', type: 'SELECT', options });

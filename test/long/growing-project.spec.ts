@@ -17,14 +17,14 @@ import type { Step } from './project-requests.fixture.js';
 const PEOPLE = Number(process.env['GROWTH_PEOPLE'] ?? 800);
 const FEW = 5;
 /**
- * What a statement may touch: so many rows for each of the people, since a table of one or two pages is read as a whole.
- * What is quadratic touches as many for each as there are people.
+ * Bound on a statement: so many rows for each of the people, since a table of one or two pages is read as a whole.
+ * A quadratic statement touches as many for each as there are people.
  */
 const ROWS_EACH = 150;
 /**
- * What one of many like it may touch for each row that it gives or writes: the median, since how many a batch has, how many
- * of those it changes, and how often a plan of ten seconds ago is still used (\`prepared\`), is up to the machine. What is
- * quadratic touches at least as many each time as there are people.
+ * Bound on one of many like it, for each row that it gives or writes: the median, since how many a batch has, how many
+ * of those it changes, and how often a plan of ten seconds ago is still used (`prepared`), is up to the machine. A
+ * quadratic statement touches at least as many each time as there are people.
  */
 const ROWS_OF_ONE = PEOPLE * 0.6;
 /** So many alike are one for each, or for each few, of the people. */
@@ -56,9 +56,9 @@ interface Kind {
   most: number;
   /** The most that a part of one's plan touched. */
   widest: number;
-  /** What read it, in the plan of the one that touched the most. */
+  /** Nodes that read it, in the plan of the one that touched the most. */
   readers: string;
-  /** Of each: the rows that it touched for one that it gave or wrote. */
+  /** Rows that each touched for one that it gave or wrote. */
   readonly ofOne: number[];
 }
 
@@ -88,7 +88,7 @@ describe('a project that grows quickly', () => {
     return { project, life };
   }
 
-  /** What was run since then, by its text. */
+  /** Statements that were run since then, by their text. */
   async function kinds(
     from: Date,
     isMeant: (statement: WatchedStatement) => boolean = () => true,
@@ -191,7 +191,7 @@ describe('a project that grows quickly', () => {
       from,
       ({ program, parameters }) => program === 'mailwright-api' || ofTiny.test(parameters),
     );
-    // By part: a batch of its own rows passes through several, and the machine's speed decides how large it is.
+    // Bound for each part: a batch of its own rows passes through several, and the machine's speed decides how large it is.
     expect(found.filter(({ widest }) => widest > PEOPLE / 2).map(described)).toEqual([]);
   });
 });

@@ -5,9 +5,9 @@ import { eventually } from '#testing/eventually';
 import { startProgram } from '#testing/program';
 import { type RunningSystem, startSystem } from '#testing/system';
 
-/** Of the import in whose middle the worker is killed: a few batches of them. */
+/** Rows of the import in whose middle the worker is killed: a few batches of them. */
 const ROWS = Number(process.env['IMPORT_KILL_ROWS'] ?? 20_000);
-/** Of a killed worker on its job: then another may go on. */
+/** Lease of a killed worker on its job: after it another may go on. */
 const LEASE_MS = 30_000;
 
 describe('a worker', () => {

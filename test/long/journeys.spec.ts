@@ -131,7 +131,7 @@ describe('the page of journeys', () => {
       await client.post(`/campaigns/${key}/send`);
       await sent(key);
       const link = linkOf(await mailTo(`${name}@click.example`), 'l');
-      // What looks at a mail in its first two seconds is taken for a scanner.
+      // A look at a mail in its first two seconds is taken for a scanner's.
       await system.database.query(
         `update messaging.deliveries set sent_at = sent_at - interval '3 s' where sent_at is not null`,
       );

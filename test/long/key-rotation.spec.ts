@@ -13,7 +13,7 @@ const AT_ONCE = 24;
 const REQUESTS = Number(process.env['ROTATION_REQUESTS'] ?? 800);
 const HOUR_MS = 3_600_000;
 const REVOKED_WITHIN_MS = 5_000;
-/** Of all apis together while the test runs, beside what the requests themselves change. */
+/** Writes of all apis together while the test runs, beside what the requests themselves change. */
 const MOST_WRITES = 60;
 
 interface Answered {

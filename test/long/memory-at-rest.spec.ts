@@ -3,9 +3,9 @@ import { memoryMb } from '../../bench/support/process-usage.js';
 import { eventually } from '#testing/eventually';
 import { startSystem } from '#testing/system';
 
-/** Where the kernel tells what is resident. */
+/** Linux only: its kernel tells what is resident. */
 const itOnLinux = process.platform === 'linux' ? it : it.skip;
-/** Of resident memory, the program of Node itself included. */
+/** Resident memory, the program of Node itself included. */
 const AT_REST_MB = 150;
 
 describe('how Node runs the programs', () => {

@@ -19,7 +19,7 @@ export interface Named {
   readonly topicKey: string;
 }
 
-/** What a project is asked for, each answer held against what is expected of it. */
+/** Requests to a project, each answer held against what is expected of it. */
 export class ProjectRequests {
   constructor(
     readonly client: ApiClient,
@@ -81,11 +81,11 @@ export class ProjectRequests {
   }
 }
 
-/** Those who came last, not too many. */
+/** People who came last: a quarter, but at most `most`. */
 export const fewOf = (emails: readonly string[], most: number) =>
   emails.slice(-Math.min(most, Math.ceil(emails.length / 4)));
 
-/** Some at a time. */
+/** Works through the items, six at a time. */
 export async function each<Item>(
   items: readonly Item[],
   work: (item: Item, index: number) => Promise<unknown>,

@@ -22,13 +22,13 @@ const IS_WHOLE = process.env['SETTLED'] === 'whole';
 /** People of each of the environments beside. */
 const FEW = 100;
 const SIZE = 20;
-/** Who come, get mail and leave in one that has many. */
+/** People who come, get mail and leave in a project that has many. */
 const NEWCOMERS = 60;
 /** So often that a prepared statement has a plan for any values. */
 const TIMES = 6;
 const HOUR_MS = 3_600_000;
 
-/** What a statement may touch whatever it returns: rows of its project, its key, counters. */
+/** Bounds on a statement whatever it returns: rows of its project, its key, counters. */
 const ROWS = 5_000;
 const PAGES = 600;
 /** For each row that it returns, in all nodes of its plan together. */
@@ -40,7 +40,7 @@ const PAGES_PASSED = 4;
 /** For each person of whom rules are asked. */
 const ROWS_OF_RULES = 15;
 
-/** Of a test inbox: what came lately, and the newest that stay. */
+/** Statements that trim a test inbox: what came lately, and the newest that stay. */
 const TRIMS = /(?:delete|distinct "environment_id") from "?messaging"?\."?test_inbox_messages/;
 
 interface List {
@@ -293,7 +293,7 @@ describe('lists of a project whose statistics are settled', () => {
       (/audience\.scoped_subscribers/.test(text) &&
         new RegExp(`= '${first.environmentId}'(?:,|$)`).test(parameters)));
 
-  /** What an owner does with a project, among all that it has. */
+  /** Does what an owner does with a project, among all that it has, while its statements are watched. */
   async function live({ client }: Member, state: string, people: number): Promise<void> {
     const life = new ProjectLife(client, (name, work) => {
       steps.push({ name: `${state}: ${name}`, from: new Date(), passed: 3 * (people + NEWCOMERS) });
@@ -415,7 +415,7 @@ describe('lists of a project whose statistics are settled', () => {
   );
 });
 
-/** How many times more than it may a statement touched. What is written has indexes, triggers and their plans: no pages are counted. */
+/** Factor by which a statement touched more than it may. Writes have indexes, triggers and their plans: no pages are counted. */
 function excessOf({ rows, pages, plan, program, text }: WatchedStatement, { passed }: Step): number {
   const given = Math.max(Number(plan['Actual Rows']), writtenBy(plan));
   const isRead =

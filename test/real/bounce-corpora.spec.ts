@@ -9,7 +9,7 @@ const SISIMAI = process.env['BOUNCE_CORPUS_SISIMAI'];
 const FLUFL = process.env['BOUNCE_CORPUS_FLUFL'];
 const TABLES = process.env['BOUNCE_TABLES_SISIMAI'];
 
-/** Of 100. */
+/** Per cent. */
 const LEAST_RIGHT = 97;
 const LEAST_NOTICED = 95;
 const MOST_HARD = 2;

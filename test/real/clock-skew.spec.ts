@@ -36,7 +36,7 @@ describeWith(['faketime'], 'workers whose clocks are 25 s ahead and 10 min behin
 
 describeWith(['faketime'], 'an api and a worker whose clocks are three days ahead', () => {
   let system: RunningSystem;
-  /** Of the api that is right. */
+  /** Client of the api whose clock is right. */
   let client: ApiClient;
   let ahead: RunningProgram[];
 

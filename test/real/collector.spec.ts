@@ -36,7 +36,7 @@ describeWith(['collector'], 'the collector of OpenTelemetry', () => {
     await collector?.stop();
   });
 
-  /** What it wrote of each span. */
+  /** Spans as the collector wrote them. */
   const spans = () =>
     readFileSync(join(directory, 'output'), 'utf8')
       .split(/^Span #\d+$/m)

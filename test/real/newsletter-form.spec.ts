@@ -122,7 +122,7 @@ describe.each(FRAMEWORKS)('the newsletter form of the guide', (framework) => {
     });
     afterAll(() => server?.stop());
 
-    /** What a form needs that is posted from the page: its cookies, and the field with the token. */
+    /** Fetches the cookies of the page and the field with the token, which a form needs that is posted from it. */
     async function visit() {
       const page = await fetch(url);
       const cookie = page.headers

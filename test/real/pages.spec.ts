@@ -180,7 +180,7 @@ describeWith(['chromium'], 'what readers see in a browser', () => {
     }
   });
 
-  /** What a second tap would press on a phone: all that can be pressed where the button was, once the next page is there. */
+  /** Elements that a second tap would press on a phone: all at the place of the button, once the next page is there. */
   async function tappedTwice(selector: string): Promise<readonly string[]> {
     await browser.look({ width: 375, scheme: 'light' });
     const { top, bottom } = await browser.run<{ top: number; bottom: number }>(

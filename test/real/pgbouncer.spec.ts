@@ -185,7 +185,7 @@ describeWith(['pgbouncer'], 'behind a PgBouncer that is switched to transaction 
     await bouncer?.stop();
   });
 
-  /** Of each project many requests at once, which look it up in all ways that there are. */
+  /** Sends many requests of each project at once, which look it up in all ways that there are. */
   async function rush(): Promise<number[]> {
     const requests = Array.from({ length: 20 }, () =>
       clients.map((client, index) => ask(client, index)),

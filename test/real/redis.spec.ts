@@ -12,7 +12,7 @@ import { describeWith } from './parts.js';
 import { type RealRedis, startRealRedis } from './support/redis.js';
 
 const RECIPIENTS = 300;
-/** What a process says of an outage: that it began, and that it is over. */
+/** Lines of a process about an outage: that it began, and that it is over. */
 const LINES = 2;
 
 const linesOf = (output: string) =>

@@ -55,7 +55,7 @@ describeWith(['caddy'], 'tracking hosts behind the Caddy of the documentation', 
     const [link = ''] = raw.replaceAll('=\r\n', '').match(/https:\/\/[^"\s]+\/l\/[\w-]{56}/) ?? [];
     return { link, unsubscribe: inbox.at('data', 0, 'links', 'unsubscribe') };
   }
-  /** What comes of the handshake. */
+  /** Result of the handshake: `done`, or the error. */
   const shaken = (url: string) =>
     caddy.visit(url).then(
       () => 'done',

@@ -36,7 +36,7 @@ a { color: #0b57d0 } a:hover { color: #aa0000 } .button { background: #0b57d0 !i
 <!--[if mso]><v:roundrect xmlns:v="urn:schemas-microsoft-com:vml" href="https://a.example" style="height:40px;width:200px;" arcsize="10%" fillcolor="#0b57d0"><w:anchorlock/><center>Go</center></v:roundrect><![endif]-->
 <!--[if !mso]><!--><a class="button" href="https://a.example" style="display:inline-block">Go</a><!--<![endif]--></td></tr></table></body></html>`;
 
-/** What only Outlook reads, and the marks around what all others do. */
+/** Content that only Outlook reads, and the marks around content for all others. */
 const CONDITIONAL_COMMENT = /<!--\[if [^\]]*\]>(?:<!-->|[^]*?<!\[endif\]-->)|<!--<!\[endif\]-->/gi;
 
 /** The share of pixels of two screenshots that differ, told by the browser itself. */

@@ -23,7 +23,7 @@ const TOPICS = ['News', 'Sonderangebote für Geschäftskundinnen und -kunden', '
 const LETTERS = 14;
 const SYLLABLES = 7;
 
-/** What is wider than the window, or than the button that it is written on, and words that are cut in two. */
+/** Elements that are wider than the window, or than the button that they are on, and words that are cut in two. */
 const FAULTS = `(() => {
   const width = document.documentElement.clientWidth;
   const wide = document.scrollingElement.scrollWidth;

@@ -8,7 +8,7 @@ export interface ApiRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Whom the limit could not count in time, it lets through another time: nothing was done yet. */
+/** Refusal of a limit that could not count in time: the client asks again, since nothing was done yet. */
 const NOT_COUNTED = /rate limit .* in time/;
 
 /** Speaks to the api as a client program does, and holds every answer against the OpenAPI document. */

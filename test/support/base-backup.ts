@@ -2,7 +2,7 @@ import { chown, copyFile, lstat, mkdir, readdir, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import pg from 'pg';
 
-/** What PostgreSQL's manual leaves out of a base backup ("Making a Base Backup Using the Low Level API"). */
+/** Files that PostgreSQL's manual leaves out of a base backup ("Making a Base Backup Using the Low Level API"). */
 const LEFT_OUT: ReadonlySet<string> = new Set(['postmaster.pid', 'postmaster.opts', 'pg_internal.init']);
 const EMPTIED: ReadonlySet<string> = new Set([
   'pg_wal',

@@ -8,7 +8,7 @@ export interface Shot {
   /** In CSS pixels; the height is the page's own. */
   readonly width: number;
   readonly scheme: 'light' | 'dark';
-  /** Where the picture ends, when the page is longer; CSS pixels. */
+  /** Greatest height of the picture, when the page is longer; CSS pixels. */
   readonly most?: number;
 }
 
@@ -82,7 +82,7 @@ export class Browser {
     await this.#call('Page.setDocumentContent', { frameId: await this.#frame(), html });
   }
 
-  /** What an expression comes to, in a world of its own beside the page's, whose policy allows no script. */
+  /** Evaluates an expression in a world of its own beside the page's, whose policy allows no script. */
   async run<T>(expression: string): Promise<T> {
     const { executionContextId: contextId } = await this.#call('Page.createIsolatedWorld', {
       frameId: await this.#frame(),
@@ -97,7 +97,7 @@ export class Browser {
     throw new Error(exceptionDetails.exception?.description ?? 'The expression threw.');
   }
 
-  /** How wide and high the window is, and which colours the reader prefers. */
+  /** Sets the size of the window, and the colours that the reader prefers. */
   async look({ width, scheme }: Shot, height = 800): Promise<void> {
     const features = [{ name: 'prefers-color-scheme', value: scheme }];
     await this.#call('Emulation.setEmulatedMedia', { features });

@@ -27,7 +27,7 @@ export interface CitusCluster {
   stop(): Promise<void>;
 }
 
-/** Where the PostgreSQL that `pg_config` is of has its programs, or its extensions. */
+/** Directory of the programs, or of the extensions, of the PostgreSQL that `pg_config` belongs to. */
 function postgresDirectory(which: 'bindir' | 'pkglibdir'): string {
   return execFileSync('pg_config', [`--${which}`], { encoding: 'utf8' }).trim();
 }
@@ -71,7 +71,7 @@ async function startNode(directory: string): Promise<CitusNode> {
     max_connections: 400,
     // Citus has a process for each database, which takes one.
     max_worker_processes: 64,
-    // What the system holds outlasts a crash of the server; only a power cut would be noticed.
+    // Data that the operating system holds outlasts a crash of the server; only a power cut would lose it.
     fsync: 'off',
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`);

@@ -1,7 +1,7 @@
 /** A fenced block of a page. */
 export interface CodeSample {
   readonly page: string;
-  /** Of its first line of code, counted from 1. */
+  /** Number of its first line of code, from 1. */
   readonly line: number;
   readonly language: string;
   /** Why the tests leave it out, as its info string says; null when they run it. */

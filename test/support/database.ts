@@ -7,9 +7,9 @@ const TERMINATION_MS = 300_000;
 
 /** An empty, migrated database of one test file. */
 export interface TestDatabase {
-  /** By the login that the programs have. */
+  /** URL with the login that the programs have. */
   readonly url: string;
-  /** By a superuser. */
+  /** URL of a superuser. */
   readonly adminUrl: string;
   /** Runs SQL as a superuser, past row-level security. */
   query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;

@@ -2,7 +2,7 @@
 // little of what they cost: one that takes a minute and begins last leaves the other core idle.
 import TestSequencer from '@jest/test-sequencer';
 
-/** What starts programs of its own or runs very many, the longest first. */
+/** Files that start programs of their own or run very many tests, the longest first. */
 const DEAR = [
   'test/black-box/moved-clock',
   'test/docs/samples',

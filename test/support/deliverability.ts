@@ -37,9 +37,9 @@ interface WaitingCheck {
 /** The context on a database and a DNS server of its own, with a clock that the test moves. */
 export class DeliverabilityFixture {
   readonly #scopes = new Map<number, ProjectScope>();
-  /** Who sends under the domains. */
+  /** Users that send under the domains. */
   senders: readonly ResourceUser[] = [];
-  /** Whether the plans include a sending domain. */
+  /** True if the plans include a sending domain. */
   isIncluded = true;
 
   private constructor(

@@ -5,7 +5,7 @@ export interface PublishedKey {
   readonly selector: string;
   readonly algorithm: 'rsa-sha256' | 'ed25519-sha256';
   readonly privateKeyPem: string;
-  /** What stands at `<selector>._domainkey.<domain>`. */
+  /** TXT record at `<selector>._domainkey.<domain>`. */
   readonly record: string;
 }
 

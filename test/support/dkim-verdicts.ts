@@ -1,7 +1,7 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import type { PublishedKey } from './dkim-keys.js';
 
-/** What mailauth says of each signature of a message, the first one first. */
+/** Verdicts of mailauth on the signatures of a message, the first one first. */
 export async function verdicts(message: Buffer, domain: string, keys: readonly PublishedKey[]) {
   const { results } = await dkimVerify(message, {
     strict: true,

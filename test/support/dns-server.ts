@@ -8,7 +8,7 @@ const RCODES = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
 const CLASSIC_UDP_BYTES = 512;
 const PORTS_TRIED = 5;
 
-/** How a name misbehaves; `truncated` answers UDP with TC, so that one has to ask again by TCP (RFC 2181 §9). */
+/** Faults of a name; `truncated` answers UDP with TC, so that one has to ask again by TCP (RFC 2181 §9). */
 export type DnsFault = 'SERVFAIL' | 'REFUSED' | 'silence' | 'lame' | 'truncated';
 
 interface Question {

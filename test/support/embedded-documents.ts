@@ -19,7 +19,7 @@ const NESTED = [
   `{"blocks":[${Array.from({ length: 5_000 }, () => '{"type":"divider"}').join(',')}]}`,
   `[{"id":"n0","type":"trigger","config":${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}}]`,
 ];
-/** What most clients write. */
+/** Documents as most clients write them. */
 const PLAIN = {
   contentJson: fc.constant({ blocks: [{ type: 'text', html: '<p>Hello {{ subscriber.first_name }}</p>' }] }),
   rules: fc.constant({ version: 1, where: { field: 'email', op: 'contains', value: 'a' } }),

@@ -22,7 +22,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Of each version that Debian has installed, the newest first. */
+/** Program directories of the PostgreSQL versions that Debian has installed, the newest first. */
 function postgresDirectories(): readonly string[] {
   const versions = '/usr/lib/postgresql';
   if (!existsSync(versions)) return [];

@@ -3,11 +3,10 @@ import type { TestDatabase } from './database.js';
 
 type Query = TestDatabase['query'];
 
-/** What an environment was filled with. */
 export interface FilledEnvironment {
-  /** Everybody's. */
+  /** Topic of everybody. */
   readonly topicKey: string;
-  /** Of a few. */
+  /** Topic of a few. */
   readonly smallTopicId: string;
   /** The last of three that were sent to everybody. */
   readonly campaignKey: string;

@@ -8,7 +8,7 @@ export interface Relation {
   readonly kind: 'table' | 'view';
   readonly isPartition: boolean;
   readonly hasRowSecurity: boolean;
-  /** Of a view: it asks with the rights of who looks at it. */
+  /** For a view: true if it asks with the rights of its reader. */
   readonly asksAsInvoker: boolean;
   /** The setting by which a row is somebody's, and the column that holds it. */
   readonly owner: Owner | undefined;
@@ -77,7 +77,7 @@ function ownerOf(name: string, columns: readonly string[]): Owner | undefined {
   return column === undefined ? undefined : { setting: column, column };
 }
 
-/** What a scope has in the settings of its transactions. */
+/** Settings of a scope's transactions. */
 export const settingsOf = (scope: ProjectScope): Readonly<Record<Owner['setting'], number>> => ({
   environment_id: scope.environmentId,
   project_id: scope.projectId,
@@ -127,7 +127,7 @@ export class RowWriter {
     return value(this.#rows);
   }
 
-  /** Those without which a row cannot be, and those that say whose it is. */
+  /** Columns that a row has to have, and those that say whose it is. */
   async #columnsOf(table: string): Promise<readonly Column[]> {
     const known = this.#columns.get(table);
     if (known !== undefined) return known;

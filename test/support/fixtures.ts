@@ -20,7 +20,7 @@ interface Ids {
 
 /** A tenant of its own with one project and its two environments. */
 export async function createProject(test: TestDatabase, projectKey = 'APIT'): Promise<TestProject> {
-  // By itself: where the two tables are copied to each node, who changes a project locks it before its tenant.
+  // A statement of its own: where the two tables are copied to each node, who changes a project locks it before its tenant.
   const [tenant] = await test.query<{ id: number }>(
     `insert into access.tenants (tenant_key, name, created_at, updated_at)
      values ('T' || upper(substr(md5(random()::text), 1, 12)), 'Acme', now(), now()) returning id::int`,

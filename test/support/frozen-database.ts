@@ -45,7 +45,7 @@ const MOVE_TIMES = `
 
 /**
  * All rows, sequences and records of migrations as SQL. The schema is that of the migrations, whose digests are among them.
- * What a crash may lose (unlogged tables) and the queue, which holds only ids, are left out.
+ * Tables that a crash may empty (unlogged) and the queue, which holds only ids, are left out.
  */
 export async function freeze(database: TestDatabase): Promise<string> {
   const statements = [`set frozen.at = '${new Date().toISOString()}';`];

@@ -23,14 +23,14 @@ interface Body {
   readonly content?: Readonly<Record<string, { readonly schema?: Schema }>>;
 }
 
-/** Of 100 values in a request, how many are hostile; and of how many requests. */
+/** Numbers of hostile values among 100 in a request, and the weights of such requests. */
 const HOSTILITIES = [
   { hostility: 0, weight: 5 },
   { hostility: 5, weight: 2 },
   { hostility: 15, weight: 1 },
   { hostility: 40, weight: 1 },
 ] as const;
-/** What a path's `{id}` is of. */
+/** Kinds of resources behind a path's `{id}`. */
 const IDS = [
   ['/api/v1/subscriber-imports', 'importId'],
   ['/api/v1/suppression-imports', 'suppressionImportId'],
@@ -91,7 +91,7 @@ const pathTexts = fc.oneof(
 );
 
 function pathsOf(template: string, method: string, hostility: number): fc.Arbitrary<string> {
-  // What is deleted is no longer there for the others.
+  // Few deletions of known resources: a deleted one is no longer there for the others.
   const strange = method === 'delete' ? 10 : hostility === 0 ? 0 : 2;
   const parts = template.split('/').map((part) => {
     if (!part.startsWith('{')) return fc.constant(part);
@@ -139,7 +139,7 @@ function fieldsOf({ responses }: OperationObject, { resolve }: Making): string[]
 
 const asText = (value: unknown): string => (typeof value === 'string' ? value : toJson(value));
 
-/** What an HTTP client lets through: the values of headers have no control characters. */
+/** Values of headers that an HTTP client lets through: without control characters. */
 const headerTexts = fc.constantFrom(
   'key-1',
   'true',

@@ -42,7 +42,7 @@ export default async function globalSetup() {
   process.env.MAILWRIGHT_TEST_CITUS = nodes.join();
 }
 
-/** Where the processes of the run write down their SQL, for `row-types/reporter.ts`. */
+/** Lets the processes of the run write down their SQL, for `row-types/reporter.ts`. */
 async function recordStatements(directory) {
   if (process.env.ROW_TYPES === undefined) return;
   process.env.MAILWRIGHT_TEST_STATEMENTS ??= join(directory, 'statements');
@@ -69,7 +69,7 @@ function drawSeed() {
   process.stdout.write(`PROPERTY_SEED=${process.env.PROPERTY_SEED}\n`);
 }
 
-/** Who owns the schema is no superuser, as with most who rent a PostgreSQL: row-level security is forced on it. */
+/** Makes the owner of the schema, no superuser, as with most who rent a PostgreSQL: row-level security is forced on it. */
 async function makeOwner(url) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

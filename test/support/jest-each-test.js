@@ -1,11 +1,11 @@
-// What holds for each test and hook. Loaded once in each of Jest's processes: jest-light-runner has none of it.
+// Rules for each test and hook. Loaded once in each of Jest's processes: jest-light-runner has none of it.
 import { addEventHandler } from 'jest-circus';
 
 // Kept, since tests stop time.
 const { setTimeout, clearTimeout, setImmediate } = globalThis;
 /** Only ends a hang. */
 const DEADLINE_MS = 10 * 60_000;
-/** By their promises, the errors that nobody awaits. Node would end the process at one that is awaited a moment later. */
+/** Errors that nobody awaits, by their promises. Node would end the process at one that is awaited a moment later. */
 const unawaited = new Map();
 
 process.on('unhandledRejection', (error, promise) => unawaited.set(promise, error));

@@ -3,7 +3,7 @@ import { authenticate } from 'mailauth';
 import type { DnsServer } from './dns-server.js';
 import type { ReceivedMail } from './sink-rules.js';
 
-/** What a receiver finds of a mail that came from 127.0.0.1. */
+/** Findings of a receiver on a mail that came from 127.0.0.1. */
 export interface Authenticity {
   readonly spf: string;
   /** One for each signature. */

@@ -8,7 +8,6 @@ export interface ModelCall {
   readonly body: string;
 }
 
-/** What the server does with one request. */
 export type ModelBehaviour =
   | { readonly answer: string; readonly usage?: object | null }
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
@@ -37,7 +36,7 @@ export class ModelServer {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/v1`;
   }
 
-  /** What the next requests meet, one each; those after meet the last one. */
+  /** Sets the behaviour for the next requests, one each; those after meet the last one. */
   behave(...behaviours: readonly [ModelBehaviour, ...ModelBehaviour[]]): void {
     this.calls.length = 0;
     this.#behaviours = [...behaviours];

@@ -13,7 +13,7 @@ export interface Demo {
   readonly liveKey: string;
 }
 
-/** What the programs read, as the image has it. */
+/** Files that the programs read, as the image has them. */
 export const PARTS = ['assets', 'dist', 'docs', 'locales', 'migrations', 'package.json', 'packages'];
 
 const { NODE_COMPILE_CACHE } = process.env;

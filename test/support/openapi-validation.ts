@@ -89,7 +89,7 @@ export async function validateAnswer(
   const type = (answer.headers.get('content-type') ?? '').split(';')[0] ?? '';
   const media = Object.entries(response.content ?? {}).find(([name]) => name.split(';')[0] === type)?.[1];
   if (media === undefined) throw new Error(`${where} is ${type}, which the document does not know.`);
-  // What `fields` leaves out may be missing.
+  // Members that `fields` leaves out may be missing.
   const isPartial = answer.status === 200 && /[?&]fields=/.test(url);
   if (/\bjson\b/.test(type) && media.schema !== undefined)
     check(document, where, media.schema, answer.body, isPartial);
@@ -147,7 +147,7 @@ function lenient(schemas: object): object {
   return made;
 }
 
-/** Where and how a value is not what a schema of the document says. */
+/** Places where a value is not what a schema of the document says, and how it differs. */
 export function schemaFaults(
   document: { readonly components?: object },
   schema: object,

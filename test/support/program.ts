@@ -9,7 +9,7 @@ import { projectRoot } from '../../libs/platform/src/project-root.js';
 export interface RunningProgram {
   readonly pid: number;
   readonly port: number;
-  /** Of a worker's bounce server, where there is one. */
+  /** Port of a worker's bounce server, where there is one. */
   readonly bouncePort: number | null;
   /** All that it has written so far. */
   output(): string;
@@ -89,7 +89,7 @@ export async function startProgram(program: Program, environment: Environment): 
   };
 }
 
-/** Who keeps compiled code measures no memory: to give back what the start needed is a sixth of what a start costs. */
+/** Flags of a program; a quick one measures no memory, so it skips the collection after the start, a sixth of the start's cost. */
 function flagsOf(program: Program, isQuick: boolean): readonly string[] {
   return programFlags(program).filter((flag) => !isQuick || flag !== '--expose-gc');
 }

@@ -7,7 +7,7 @@ const IS_FULL = process.env['FULL'] !== undefined;
 /** The global set-up draws and prints the one of the full run; `PROPERTY_SEED=…` draws the same things again. */
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_122);
 const TIMES_IN_FULL = Number(process.env['PROPERTY_TIMES'] ?? 5);
-/** What a property may take of the full run, where it says nothing else; the everyday one is bounded by runs alone. */
+/** Time limit of a property in the full run, where it says nothing else; the everyday one is bounded by runs alone. */
 const PROPERTY_MS = 500 * TIMES_IN_FULL;
 
 fc.configureGlobal({

@@ -4,7 +4,7 @@ import type { TestDatabase } from './database.js';
 
 const HOUR_MS = 3_600_000;
 
-/** Where an api counts: in Redis where its variables say so. */
+/** Place where an api counts: in Redis where its variables say so. */
 interface Counted {
   readonly database: TestDatabase;
   readonly variables: Readonly<Record<string, string>>;

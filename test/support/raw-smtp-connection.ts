@@ -11,7 +11,7 @@ import {
 const TRICKLE_MS = 20;
 const DATA_END = '\r\n.\r\n';
 
-/** What the connections of one sink share. */
+/** State that the connections of one sink share. */
 export interface SinkState {
   readonly rules: SinkRules;
   readonly connections: ConnectionCount;
@@ -29,7 +29,7 @@ export class RawConnection {
   #input: Buffer = Buffer.alloc(0);
   #receivesBody = false;
   #bodyStarted = false;
-  /** How much of the input is known not to hold the end of the body. */
+  /** Length of the input that is known not to hold the end of the body. */
   #searched = 0;
   #silent = false;
   #from: string | null = null;
@@ -178,7 +178,7 @@ export class RawConnection {
       return;
     }
     this.#silent = true;
-    // What was answered before has left.
+    // Sends what was answered before.
     this.#socket.uncork();
     if (action === 'hang') return;
     if (action === 'drop') return void this.#socket.destroy();

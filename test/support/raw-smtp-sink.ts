@@ -17,7 +17,7 @@ export interface RawSmtpSink extends SmtpSink {
   readonly commands: readonly string[];
 }
 
-/** What it offers unless it is told otherwise. */
+/** Extensions that it offers unless it is told otherwise. */
 const EXTENSIONS = ['PIPELINING', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES', 'SIZE 20000000'];
 
 /** A relay on 127.0.0.1 that can misbehave at every stage of the protocol; it knows no TLS and checks nothing. */

@@ -14,7 +14,7 @@ export const linkedContent = JSON.stringify({
   })),
 });
 
-/** What a reader or a machine does: which mail, when after it was sent, and what. */
+/** Act of a reader or a machine: on which mail, when after it was sent, and what. */
 export interface Act {
   readonly reader: number;
   readonly ms: number;
@@ -36,7 +36,7 @@ export const acts = fc.array(
   { maxLength: 40 },
 );
 
-/** What people did, by the definitions of the contract and brute force over all that was done. */
+/** Acts of people, by the definitions of the contract and brute force over all that was done. */
 function countedOf(made: readonly Act[]): Act[] {
   const clicks = made.filter(({ place }) => place > 0);
   const ofEach = [...Map.groupBy(clicks, ({ reader }) => reader).values()];

@@ -25,7 +25,7 @@ const NEED_KEYS = new RegExp(` (?:${API_PREFIX}|${OPERATOR_PREFIX})/(?!openapi\\
 const PROBLEM_STATUSES = ['401', '429', '500', '503'];
 
 /**
- * What is wrong with the routes of an app that has been initialised, one line each: operations without
+ * Faults of the routes of an app that has been initialised, one line each: operations without
  * a scope, an id or documented answers, and routes that are neither in `document` nor in `publicRoutes`
  * (`GET /docs`).
  */

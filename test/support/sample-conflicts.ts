@@ -9,7 +9,7 @@ export const SHELVES = `
   grant all on shelves, books to mailwright_app
 `;
 
-/** What two that work at the same moment can do to each other in PostgreSQL, each ending with its error. */
+/** Conflicts of two that work at the same moment in PostgreSQL, each ending with its error. */
 export const CONFLICTS = {
   'refers-to-nothing': (pool) => pool.query('insert into books values (2)'),
   'removes-what-is-referred-to': (pool) => pool.query('delete from shelves'),

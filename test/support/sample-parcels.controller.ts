@@ -74,7 +74,7 @@ const SAMPLE_ID = '019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90';
 const shelfQuery = pageQuery({});
 const parcelQuery = pageQuery({ status: z.string().optional(), q: z.string().optional() });
 
-/** What the sample operations do while a test waits for it. */
+/** Work of the sample operations, for which a test waits. */
 @Injectable()
 export class SampleWork {
   calls = 0;

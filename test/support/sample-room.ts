@@ -9,7 +9,7 @@ import { SECRETS, type System } from './system.js';
 
 const ROOT = projectRoot();
 
-/** What the samples of one page share: a project of their own, and a directory. */
+/** Things that the samples of one page share: a project of their own, and a directory. */
 export interface SampleRoom {
   readonly directory: string;
   readonly client: ApiClient;

@@ -24,12 +24,12 @@ export interface Schema {
   readonly maxItems?: number;
 }
 
-/** How to make values of a schema. */
+/** Options for making values of a schema. */
 export interface Making {
   readonly resolve: (reference: string) => Schema;
   /** Better texts for a property of that name than its schema alone would give. */
   readonly byName: (name: string) => fc.Arbitrary<unknown> | undefined;
-  /** Of 100 values, how many are hostile instead of what the schema says. With 0 all is within the bounds. */
+  /** Number of hostile values in 100, instead of what the schema says. With 0 all is within the bounds. */
   readonly hostility: number;
 }
 

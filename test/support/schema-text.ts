@@ -42,7 +42,7 @@ const INDEXES = `
   where i.indrelid = $1 and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.conrelid = $1)
   order by c.relname`;
 
-/** Those that no column generates its values from. */
+/** Sequences that no column generates its values from. */
 const SEQUENCES = `
   select c.oid, c.relname as name, obj_description(c.oid, 'pg_class') as comment
   from pg_class c where c.relnamespace = $1::regnamespace and c.relkind = 'S'

@@ -16,7 +16,7 @@ export interface TestSendingDomain {
   readonly dmarcNote?: string | null;
 }
 
-/** Where bounces of mail from this domain go. */
+/** Host to which bounces of mail from this domain go. */
 export const returnPathHostOf = (domainName: string): string => `bounce.${domainName}`;
 
 /** A sending domain as its set-up and its checks would leave it: verified long ago, unless said. */
@@ -70,7 +70,7 @@ export async function allowLiveMail(
   ]);
 }
 
-/** What its owner publishes for mail that leaves from 127.0.0.1. */
+/** Publishes the records of its owner, for mail that leaves from 127.0.0.1. */
 export function publishSendingDomain(dns: DnsServer, { domainName, keys }: TestSendingDomain): void {
   for (const { selector, record } of keys) dns.txt(`${selector}._domainkey.${domainName}`, record);
   dns.txt(returnPathHostOf(domainName), 'v=spf1 ip4:127.0.0.1 -all');

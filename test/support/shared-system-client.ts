@@ -3,9 +3,9 @@ import type { RecordToPublish } from './published-records.js';
 
 export type Queue = 'postgres' | 'redis';
 
-/** What a test file needs to know of the system that all files share. */
+/** Facts that a test file needs to know of the system that all files share. */
 export interface SharedSystemPlace {
-  /** By the login of the programs, and by a superuser. */
+  /** URLs with the login of the programs, and of a superuser. */
   readonly databaseUrl: string;
   readonly adminUrl: string;
   readonly apiPort: number;
@@ -43,7 +43,7 @@ export const sharedDns: SharedDns = {
 
 /** The relay of the shared system, for addresses that end so. */
 export interface SharedRelay {
-  /** What it took, the oldest first. */
+  /** Mails that it took, the oldest first. */
   mails(): Promise<readonly SharedMail[]>;
   /** Takes so many mails more, and lets the next ones wait for its answer until `release`. */
   hold(after: number): Promise<unknown>;

@@ -16,7 +16,7 @@ export interface CliCall {
   readonly args: readonly string[];
 }
 
-/** What files need between them, as far as it does not change what another one sees. */
+/** Variables that files need between them, as far as none changes what another file sees. */
 const VARIABLES = {
   OUTGOING_PRIVATE_ADDRESSES: 'true',
   TRUST_PROXY: '127.0.0.1, 10.0.0.0/8',
@@ -29,7 +29,7 @@ const VARIABLES = {
 };
 
 /**
- * What all files of one test run share, in Jest's own process: for each queue one api and worker, started when a file
+ * Systems that all files of one test run share, in Jest's own process: for each queue one api and worker, started when a file
  * first asks for them, a relay and a name server for them, and the built operator's program, loaded once. Files reach it
  * at `MAILWRIGHT_TEST_SHARED_SYSTEM`.
  */

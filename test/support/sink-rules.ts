@@ -1,4 +1,4 @@
-/** Where a sink can be told to behave; `body-start` is the first octets after the 354 reply, `body` the final dot. */
+/** Stages at which a sink can be told to behave; `body-start` is the first octets after the 354 reply, `body` the final dot. */
 export type SinkStage =
   | 'greeting'
   | 'ehlo'
@@ -12,7 +12,7 @@ export type SinkStage =
   | 'quit';
 
 /**
- * What it does there instead of the usual: give this reply (`550 5.1.1 No such user`), give it and end the
+ * Action of a sink instead of the usual: give this reply (`550 5.1.1 No such user`), give it and end the
  * connection, end the connection without a reply, or with a TCP reset, say nothing for ever, give an octet of a reply
  * now and then without ever ending it, or answer as usual but later, after a while or when the test calls `answer`.
  * `reset` and `trickle` need startRawSmtpSink.
@@ -37,7 +37,7 @@ export interface SinkTransaction {
 export interface SinkRule {
   readonly at: SinkStage;
   readonly action: SinkAction;
-  /** How often it applies; for ever when left out. */
+  /** Number of times that it applies; for ever when left out. */
   readonly times?: number;
   readonly when?: (transaction: SinkTransaction) => boolean;
 }
@@ -51,11 +51,11 @@ export interface ReceivedMail {
   readonly raw: Buffer;
   readonly receivedAt: number;
   readonly connectionId: string;
-  /** Whether it came over TLS. */
+  /** True if it came over TLS. */
   readonly secure: boolean;
 }
 
-/** What both sinks offer to a test. */
+/** Interface of both sinks for a test. */
 export interface SmtpSink {
   readonly port: number;
   /** For SmtpTransport, credentials included. */
@@ -95,7 +95,7 @@ export class SinkRules {
   }
 }
 
-/** How many connections were made, are open, and were open at once at most. */
+/** Number of connections that were made, are open, and were open at once at most. */
 export class ConnectionCount {
   total = 0;
   open = 0;

@@ -131,7 +131,7 @@ export class StripeStandIn {
     invoice.status_transitions.paid_at = this.#seconds();
   }
 
-  /** What Stripe would post; `age` seconds old. The object in it is as it is now. */
+  /** Event as Stripe would post it, `age` seconds old. The object in it is as it is now. */
   event(
     type: string,
     object: { readonly id: string; readonly invoice?: string },

@@ -23,12 +23,12 @@ export function passTime(milliseconds: number): void {
   stopped?.tick(milliseconds);
 }
 
-/** How long the timers still wait that were set since time stopped, in ms. */
+/** Time left of the timers that were set since time stopped, in ms. */
 export function waitingTimers(): readonly number[] {
   return (stopped?.timerHeap?.timers ?? []).map(({ callAt = 0 }) => callAt - (stopped?.now ?? 0));
 }
 
-/** What `asked` comes to when nothing more happens once `isWaiting`, however long it waits. Between `stopTime` and `letTimeGo`. */
+/** Outcome of `asked` when nothing more happens once `isWaiting`, however long it waits. Between `stopTime` and `letTimeGo`. */
 export async function timedOut<Answer>(asked: Promise<Answer>, isWaiting: () => boolean): Promise<Answer> {
   const answer = asked.then(
     (value) => ({ value }),

@@ -28,7 +28,7 @@ export interface WatchedStatement {
   readonly plan: PlanNode;
 }
 
-/** What EXPLAIN (ANALYZE, FORMAT JSON) says of a node. */
+/** Node of a plan, as EXPLAIN (ANALYZE, FORMAT JSON) shows it. */
 interface PlanNode {
   readonly [figure: string]: unknown;
   readonly Plans?: readonly PlanNode[];

@@ -34,7 +34,7 @@ export class WebhookReceiver {
   says = '';
   readonly #server: Server = createServer((request, response) => void this.#take(request, response));
 
-  /** How events differ from what is documented of their type; `close` throws them. */
+  /** Differences of events from what is documented of their type; `close` throws them. */
   readonly #faults = new Set<string>();
 
   constructor(private readonly faultsOf?: FaultsOf) {}

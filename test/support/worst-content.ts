@@ -43,7 +43,7 @@ export const TOO_MUCH_STYLE: readonly WorstContent[] = Object.entries({
   ),
 }).map(([name, made]) => ({ name, contentJson: JSON.stringify({ blocks: made }) }));
 
-/** What passes the bounds of an author: a thread compiles it, or gives it up. */
+/** Content that passes the bounds of an author: a thread compiles it, or gives it up. */
 export const WORST_CONTENT: readonly WorstContent[] = Object.entries({
   'as much style as is allowed': mjml(
     text(times(400, () => '<p>x</p>')),

@@ -15,7 +15,7 @@ function story(): Story {
   return told;
 }
 
-/** What the check of a step says to an answer. */
+/** Result of a step's check for an answer. */
 function check(name: string, answer: Partial<Answer>): string {
   const step = flow.find((candidate) => candidate.name === name);
   if (step === undefined) throw new Error(`There is no step "${name}".`);

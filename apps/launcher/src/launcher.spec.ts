@@ -105,7 +105,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Those that need a PostgreSQL run in one directory, one after the other: it takes long to make. */
+/** Tests that need a PostgreSQL run in one directory, one after the other: a new one takes long to make. */
 describe('the launcher', () => {
   it('starts all of it, shows new keys once, and keeps data, keys and secrets for the next start', async () => {
     const first = await launch('kept');

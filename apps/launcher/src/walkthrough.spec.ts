@@ -11,7 +11,7 @@ const TOPIC = '0198f2c0-0000-7000-8000-000000000001';
 
 const campaignBody = z.object({ contentJson: z.string(), topicIds: z.array(z.string()) });
 
-/** What the api would answer: enough for the commands to find what they take out of it. */
+/** Answer of the api, with enough in it for the commands to find the values that they take out. */
 function answer(base: string, request: IncomingMessage, earlier: readonly string[]): unknown {
   const { pathname, searchParams } = new URL(request.url ?? '', base);
   const called = `${request.method} ${pathname}`;

@@ -37,9 +37,9 @@ const person = fc.record({
   suppression: fc.constantFrom(...SUPPRESSIONS),
   /** Hours until the pause ends; null: never paused. */
   pausedFor: fc.constantFrom(null, null, null, 0, -1, 1),
-  /** Who a rule finds. */
+  /** Found by the rule. */
   isApi: fc.boolean(),
-  /** Who is put into the static segment. */
+  /** Member of the static segment. */
   isListed: fc.boolean(),
 });
 type Person = typeof person extends fc.Arbitrary<infer Value> ? Value : never;
@@ -138,7 +138,7 @@ describe('the breakdown of an audience', () => {
   }
 });
 
-/** By the words of the rule, one person at a time: the first reason that applies; null who is none of the audience's. */
+/** Standing by the words of the rule, one person at a time: the first reason that applies; null outside the audience. */
 function standingOf(one: Person, { topics, segments }: Asked): Standing | null {
   const consents = topics.map((topic) => one.consents[topic]);
   const isSubscribed = consents.includes('SUBSCRIBED');

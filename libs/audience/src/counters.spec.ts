@@ -58,7 +58,7 @@ describe('counters', () => {
     });
   }
 
-  /** What lists and topics say against what somebody counts who reads all rows. */
+  /** Compares the totals of lists and topics with a count over all rows. */
   async function expectExactTotals({ scope }: Place): Promise<void> {
     const people = await audience.test.query<Person>(
       `select b.email_key, b.status, s.reason, b.created_at, b.updated_at,

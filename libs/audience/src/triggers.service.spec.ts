@@ -14,7 +14,7 @@ describe('an automation that waits', () => {
   let audience: AudienceFixture;
   let notifications: PostgresNotifications;
   let scope: ProjectScope;
-  /** How many triggers were recorded when its wake-up came. */
+  /** Number of recorded triggers at each wake-up. */
   const recorded: number[] = [];
 
   beforeAll(async () => {

@@ -62,7 +62,7 @@ describe('AI credits', () => {
     return reservation.id;
   };
   const use = async (amount: number) => credits.settle(scope, idOf(await reserve(amount)), amount);
-  /** What the ledger says, oldest first: type, amount, balance after it. */
+  /** Entries of the ledger, oldest first: type, amount, balance after it. */
   const ledger = async () => {
     const { items } = await query.transactions(scope, { page: 0, size: 100 });
     return items.map(({ type, amount, balanceAfter }) => [type, amount, balanceAfter]).toReversed();
@@ -72,7 +72,7 @@ describe('AI credits', () => {
       `select 1 from platform.jobs where name = 'credits.warn_of_depletion' and environment_id = $1`,
       [scope.environmentId],
     );
-  /** How many of the balance lapse with the month. */
+  /** Part of the balance that lapses with the month. */
   const lapsing = async () =>
     (
       await test.query<{ monthly: number }>(

@@ -39,7 +39,7 @@ describe('A tracking host', () => {
     await fixture.get(TrackingHostChecksService).run(of, { host: name });
     return view(of, name);
   }
-  /** Which hosts the schedule has looked at now. */
+  /** Hosts that the schedule has looked at now. */
   async function due(): Promise<readonly string[]> {
     await fixture.database.query(`delete from platform.jobs`);
     await fixture.get(TrackingHostChecksService).requestDue();

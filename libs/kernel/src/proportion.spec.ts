@@ -67,7 +67,7 @@ describe('The comparison of two shares', () => {
     fc.assert(
       fc.property(anyProportion, anyProportion, (a, b) => {
         const [there, back] = [compare(a, b), compare(b, a)];
-        // What is slight depends on which of the two is the usual one.
+        // The bound of a slight difference depends on which of the two is the usual one.
         if (there !== 'same' && back !== 'same') expect(back).toBe(opposite[there]);
       }),
     );

@@ -65,7 +65,6 @@ const DRAFT = {
   contentText: 'Hello {{ subscriber.first_name | default: "there" }}.',
 };
 
-/** What the context runs on. */
 interface Surroundings {
   readonly test: TestDatabase;
   readonly clock: ManualClock;

@@ -476,7 +476,7 @@ describe('mails and events that are older than they are kept', () => {
     });
     await fixture.queuedAgain(scope, campaign);
     fixture.engine.wake();
-    // Who complained gets no more.
+    // The reader who complained gets no more.
     const sent = await fixture.settled('all are sent', ({ state }) => state === 'SENT');
     expect(sent).toHaveLength(READERS - 1);
   });

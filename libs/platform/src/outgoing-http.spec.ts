@@ -100,7 +100,7 @@ async function dnsServer(addresses: readonly string[]): Promise<{ server: string
   return { server: `127.0.0.1:${socket.address().port}`, asked: () => asked };
 }
 
-/** By this server alone. */
+/** Looks names up at this server alone. */
 function answersOf(server: string): AddressesOf {
   const resolver = new Resolver();
   resolver.setServers([server]);

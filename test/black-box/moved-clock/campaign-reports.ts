@@ -8,9 +8,9 @@ import { startProgram } from '#testing/program';
 import { insertSubscribers } from '#testing/subscribers';
 import type { RunningSystem, SystemProject } from '#testing/system';
 
-/** Of a killed worker on its job: then another may go on. */
+/** Lease of a killed worker on its job: after it another may go on. */
 const LEASE_MS = 30_000;
-/** How often the worker begins subscriptions' months and campaigns' reports. */
+/** Interval at which the worker begins subscriptions' months and campaigns' reports. */
 const TASKS_EVERY_MS = 10_000;
 
 export function campaignReports(running: () => { system: RunningSystem; model: ModelServer }): void {
@@ -19,7 +19,7 @@ export function campaignReports(running: () => { system: RunningSystem; model: M
   let project: SystemProject;
   let live: ApiClient;
   let test: ApiClient;
-  /** Of the campaign of the live environment. */
+  /** Path of the campaign of the live environment. */
   let path: string;
 
   beforeAll(async () => {

@@ -19,7 +19,7 @@ export function localHour(running: () => { system: RunningSystem }): void {
   let project: SystemProject;
   let client: ApiClient;
   let topicId: string;
-  /** Of ours is the clock of the system, which from here on only `goTo` moves. */
+  /** Milliseconds by which the system's clock is ahead of ours; from here on only `goTo` moves it. */
   let ahead = 0;
 
   beforeAll(async () => {

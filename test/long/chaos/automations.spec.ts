@@ -22,7 +22,7 @@ const SEED = Number(process.env['AUTOMATION_MODEL_SEED'] ?? randomInt(2 ** 31));
 const AUTOMATIONS = inForm(3, 20);
 const PEOPLE = inForm(4, 10);
 const KILLS = inForm(2, 10);
-/** Who dies during a call is followed by another worker after the 30 s of its lease: too long for the short form. */
+/** Kinds that are tried: the short form has no calls, since a worker that dies in one is followed only after the 30 s of its lease. */
 const isFor = (kind: Kind) => kind !== 'morning' && (IS_WHOLE || kind !== 'hook');
 
 interface Execution {

@@ -164,7 +164,7 @@ export class CampaignOnItsWay {
     }
   }
 
-  /** How often each of its mails was received, by Message-ID. */
+  /** Number of times that each of its mails was received, by Message-ID. */
   async received(): Promise<ReadonlyMap<string, number>> {
     const own = new Set((await this.rows()).map((row) => row.message_id));
     const counts = new Map<string, number>();

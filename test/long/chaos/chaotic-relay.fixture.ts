@@ -13,7 +13,7 @@ export interface HandedOver {
 
 /** A project's relay of kind SMTP that goes away, comes back, and keeps what it decides to itself. */
 export class ChaoticRelay {
-  /** Whose mail's body it got without saying that it did, once for each time. */
+  /** Recipients of mails whose body it got without saying that it did, once for each time. */
   readonly inDoubt: string[] = [];
   readonly #sinks: RawSmtpSink[] = [];
   #held: { readonly address: string; readonly answer: () => void }[] = [];
@@ -47,7 +47,7 @@ export class ChaoticRelay {
     return sink;
   }
 
-  /** How many mails it has taken so far. */
+  /** Number of mails that it has taken so far. */
   count(): number {
     return this.#sinks.reduce((sum, sink) => sum + sink.count(), 0);
   }

@@ -31,7 +31,7 @@ describe('two workers that are killed between and within the hours of a campaign
   let run: CampaignRun;
   let project: SystemProject;
   let campaign: CampaignOnItsWay;
-  /** How many had been sent to in each zone, when each zone's hour had passed. */
+  /** Numbers sent to in each zone, at the end of each zone's hour. */
   const progress: Reached[][] = [];
   let ahead = 0;
 
@@ -91,7 +91,7 @@ describe('two workers that are killed between and within the hours of a campaign
     await killOne();
   }
 
-  /** By the names of the zones. */
+  /** Number sent to in each zone, by its name. */
   const reached = () =>
     run.system.database.query<{ zone: string; sent: number }>(
       `select s.time_zone as zone, count(*) filter (where d.state <> 'PENDING')::int as sent

@@ -23,7 +23,7 @@ describe.each([
   let campaign: CampaignOnItsWay;
   let deliveries: ShownDelivery[];
   let failure: { readonly lastError: string | null };
-  /** Those that take mail while both can. */
+  /** Relays that take mail while both can. */
   let sharing: readonly ChaoticRelay[];
   /** Places on the wires when something died: nothing else may be repeated. */
   let mostInDoubt: number;
@@ -85,7 +85,7 @@ describe.each([
 
   const inDoubt = () => [...first.inDoubt, ...second.inDoubt];
 
-  /** How often each mail was taken by both together. */
+  /** Number of times that each mail was taken by both together. */
   function taken(): Map<string, number> {
     const both = new Map(first.handedOver().accepted);
     for (const [address, times] of second.handedOver().accepted)

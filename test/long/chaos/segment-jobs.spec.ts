@@ -6,7 +6,7 @@ import { type RunningSystem, startSystem } from '#testing/system';
 
 const RULES = JSON.stringify({ version: 1, where: { field: 'firstName', op: 'eq', value: 'Ada' } });
 const EVERY_MS = 60_000;
-/** Of a killed worker on its job: then another may go on. */
+/** Lease of a killed worker on its job: after it another may go on. */
 const LEASE_MS = 30_000;
 /** Evaluations that one worker has under way at most, and of one project. */
 const [OF_WORKER, OF_PROJECT] = [3, 2];
@@ -44,7 +44,7 @@ describe('segments that are due', () => {
   const query = async <Row extends object>(text: string, ...values: unknown[]) =>
     system.database.query<Row & Record<string, unknown>>(text, values);
 
-  /** Whoever evaluates one of these comes no further until `letGo`: Ada is about to become a member by other hands. */
+  /** Holds evaluations of these segments until `letGo`: Ada is about to become a member by other hands. */
   const hold = async (ids: readonly string[]) => {
     await holder.query('begin');
     await holder.query(

@@ -5,7 +5,7 @@ import { executableOf } from '../parts.js';
 import type { Mta, NextHops } from './mta.js';
 import { serverDirectory, startServerProcess } from './server-process.js';
 
-/** Where mail is handed on to: the domains, and the name and port of the transport. */
+/** Next hop of some mail: the domains, and the name and port of the transport. */
 interface Hop {
   readonly name: string;
   readonly domains: string;

@@ -1,4 +1,4 @@
-/** What a spam filter thinks of a mail. */
+/** Verdict of a spam filter on a mail. */
 export interface FilterVerdict {
   readonly score: number;
   /** The rules that it met, with what each adds. */

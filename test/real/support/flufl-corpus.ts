@@ -4,7 +4,7 @@ import { join } from 'node:path';
 export interface FluflSample {
   readonly name: string;
   readonly raw: Buffer;
-  /** What flufl.bounce reads in it; `none` when it finds no address that failed. */
+  /** Finding of flufl.bounce; `none` when it finds no address that failed. */
   readonly expected: 'permanent' | 'temporary' | 'none';
 }
 

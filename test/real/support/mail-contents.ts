@@ -28,7 +28,7 @@ const PLAIN =
   'Hello,\n\nthe new bicycles have arrived. You may try them on Saturday from ten until four.\n\n' +
   `How to find us: ${SHOP}/saturday\n`;
 
-/** What people write, in the forms that content has. */
+/** Contents as people write them, in all forms that content has. */
 export const MAIL_CONTENTS: Readonly<Record<string, Content>> = {
   'blocks of all kinds': content('The new bicycles are here', 'Try them on Saturday', [
     heading('The new bicycles are here'),

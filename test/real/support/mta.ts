@@ -5,9 +5,9 @@ export interface Mta {
   stop(): Promise<void>;
 }
 
-/** Where it hands mail on to: ports of 127.0.0.1. */
+/** Ports of 127.0.0.1 to which it hands mail on. */
 export interface NextHops {
   readonly everywhere: number;
-  /** By the recipient's domain, for those that go elsewhere. */
+  /** Exceptions, by the recipient's domain. */
   readonly byDomain: Readonly<Record<string, number>>;
 }

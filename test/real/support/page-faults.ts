@@ -27,7 +27,7 @@ interface Found {
   readonly violations: readonly string[];
 }
 
-/** What a reader would trip over on the page that is open, on a phone and a desk, by day and by night. */
+/** Faults of the open page that a reader would trip over, on a phone and a desk, by day and by night. */
 export async function pageFaults(
   browser: Browser,
   { locale, isMail = false }: Expected,
@@ -51,7 +51,7 @@ export async function pageFaults(
   return faults;
 }
 
-/** What stands in a line of text is as high as the line (WCAG 2.2 §2.5.8), so that axe alone looks at it. */
+/** Script of the inspection. An element in a line of text is as high as the line (WCAG 2.2 §2.5.8), so that axe alone looks at it. */
 function inspection(isMail: boolean): string {
   const rules = { 'target-size': { enabled: true }, ...(isMail ? MAIL_RULES : {}) };
   return `axe.run(document, ${JSON.stringify({ rules, resultTypes: ['violations'] })}).then(({ violations }) => ({
@@ -70,7 +70,7 @@ function inspection(isMail: boolean): string {
     }))`;
 }
 
-/** How many edges the actions of the topics end at, and how loud they are. */
+/** Number of edges at which the actions of the topics end, and their backgrounds and borders. */
 export const ACTIONS = `(() => {
   const rtl = document.dir === 'rtl';
   const last = [...document.querySelectorAll('.actions')].map((actions) => actions.lastElementChild);
@@ -82,7 +82,7 @@ export const ACTIONS = `(() => {
   };
 })()`;
 
-/** What a report's charts are drawn with. */
+/** Shapes of a report's charts. */
 export const BARS = `(() => {
   const columns = [...document.querySelectorAll('rect.column')].map((column) => column.getBoundingClientRect());
   const { width } = document.querySelector('.chart svg').getBoundingClientRect();

@@ -8,7 +8,7 @@ import { freePort, isListening } from '#testing/ports';
 import { executableOf } from '../parts.js';
 
 export interface PgBouncer {
-  /** What a program connects to, instead of the URL that was given. */
+  /** URL for programs, instead of the one that was given. */
   readonly url: string;
   /** As an operator does: the configuration is changed and read again. */
   switchTo(poolMode: PoolMode): Promise<void>;

@@ -50,7 +50,7 @@ export class PostfixOfPage {
     return new PostfixOfPage(directory, configuration, port, password);
   }
 
-  /** What it does not return to the bounce server goes to this port, wherever it is addressed to. */
+  /** Starts it. Mail that it does not return to the bounce server goes to this port, wherever it is addressed to. */
   start(everywhere: number): Promise<ServerProcess> {
     const settings = instanceSettings(this.directory, everywhere);
     appendFileSync(join(this.configuration, 'main.cf'), lines(settings));
@@ -66,7 +66,7 @@ function commandsOfPage(): string {
     .join('');
 }
 
-/** Where Debian has the commands that only root needs. */
+/** Directory in which Debian has the commands that only root needs. */
 function pathOfServers(): string {
   return join(executableOf('postfix'), '..');
 }

@@ -10,12 +10,12 @@ type Settings = Readonly<Record<string, string>>;
 
 /** One Postfix, its server once for each of several sets of settings. */
 export interface Postfix {
-  /** By the names of `services`. */
+  /** URLs by the names of `services`. */
   readonly urls: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
-/** What every instance of its own needs beside another, and where it hands mail on to. */
+/** Settings that every instance needs beside another, and the port that it hands mail on to. */
 export const instanceSettings = (directory: string, everywhere: number): Settings => ({
   queue_directory: join(directory, 'queue'),
   data_directory: join(directory, 'data'),

@@ -7,7 +7,7 @@ import { eventually } from '#testing/eventually';
 import { freePort } from '#testing/ports';
 import { executableOf } from '../parts.js';
 
-/** What promtool says, and whether it is content. */
+/** Output of promtool, and whether it found no fault. */
 export function promtool(
   args: readonly string[],
   input = '',

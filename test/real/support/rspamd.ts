@@ -25,7 +25,7 @@ const OFF = [
 ];
 
 export interface Rspamd {
-  /** Of a mail that came from `client`. */
+  /** Verdict on a mail that came from `client`. */
   verdict(mail: ReceivedMail, client: Client): Promise<FilterVerdict>;
   stop(): Promise<void>;
 }

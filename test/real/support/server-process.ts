@@ -17,7 +17,7 @@ export interface ServerCommand {
   readonly args: readonly string[];
   /** On 127.0.0.1; it is ready when it listens there. */
   readonly port: number;
-  /** Of serverDirectory; what it says is kept there, and its logs may be, as `…log`. */
+  /** Directory by `serverDirectory`; the server's output is kept there, and its logs may be, as `…log`. */
   readonly directory: string;
   /** Tells it to end where SIGTERM to its group would leave something behind. */
   readonly end?: () => void;

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What sisimai says of one recipient of a sample. */
+/** Finding of sisimai on one recipient of a sample. */
 interface Finding {
   readonly status: string;
   readonly reason: string;
@@ -92,7 +92,7 @@ export function isRight(sample: SisimaiSample, outcome: string): boolean {
   return sample.findings.some((finding) => outcomesOf(sample, finding).includes(outcome));
 }
 
-/** Whether an address that is alive would be kept from mail for good. */
+/** True if an address that is alive would be kept from mail for good. */
 export function suppressesWrongly(sample: SisimaiSample, outcome: string): boolean {
   return outcome === 'hard' && !isRight(sample, outcome);
 }
@@ -102,7 +102,7 @@ function outcomesOf({ raw }: SisimaiSample, finding: Finding): readonly string[]
   if (reason === 'feedback') return feedbackType === 'abuse' ? ['complaint'] : ['nothing'];
   const text = raw.toString('latin1');
   if (isDelay(text)) return ['nothing'];
-  // What is temporary by its code is not believed to be for good.
+  // A refusal with a temporary code is not believed to be for good.
   if (isHard) return status.startsWith('4') ? ['mailbox', 'network'] : ['hard'];
   if (reason === 'blocked' && status.startsWith('4')) return ['policy', 'sender', 'network'];
   const outcomes = OUTCOMES[reason] ?? [];

@@ -10,7 +10,7 @@ import { startSmtpSink } from '#testing/smtp-sink';
 import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
 
 export const DOMAIN = 'news.acme.example';
-/** Where the reports on its mails go. */
+/** Domain to which the reports on its mails go. */
 export const RETURN_PATHS = returnPathHostOf(DOMAIN);
 
 const CONNECTIONS = 5;
@@ -26,7 +26,6 @@ export interface CampaignDraft {
   readonly fromEmail?: string;
 }
 
-/** How a delivery of a campaign stands. */
 export interface DeliveryState {
   readonly address: string;
   readonly state: string;
@@ -107,7 +106,7 @@ export class WholeWay {
     await eventually(`${mails} mails arrived`, () => this.destination.count() >= mails, HANG_MS);
   }
 
-  /** What waits for another try is due now. */
+  /** Makes the deliveries that wait for another try due now. */
   async tryAgainNow(): Promise<void> {
     await this.system.database.query(
       `update messaging.deliveries set next_attempt_at = now() where state = 'DEFERRED'`,

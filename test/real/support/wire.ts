@@ -7,10 +7,10 @@ import { takenPort } from '#testing/ports';
 const AHEAD = /\r\n\.\r\nMAIL FROM:/g;
 const LONGEST = '\r\n.\r\nMAIL FROM:'.length - 1;
 
-/** What our programs say to a relay, word for word, and what they did not wait for. */
+/** Tap on the connections between our programs and a relay. */
 export interface Wire {
   readonly url: string;
-  /** How many envelopes left with the end of the message before, without waiting for its reply. */
+  /** Number of envelopes that left with the end of the message before, without waiting for its reply. */
   envelopesAhead(): number;
   stop(): Promise<void>;
 }

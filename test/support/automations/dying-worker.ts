@@ -10,7 +10,7 @@ type Query = (...parameters: unknown[]) => Promise<unknown>;
  * the server, so that it undoes what is not committed. To the server that is a process that was killed.
  */
 export class DyingWorker {
-  /** Of each connection, when it is lost. */
+  /** Promises that resolve when their connection is lost. */
   readonly #ends = new WeakMap<pg.PoolClient, Promise<void>>();
   /** Statements until it dies; null as long as it is to live. */
   #left: number | null = null;

@@ -43,7 +43,7 @@ const BRANCHES: Partial<Record<Kind, readonly string[]>> = {
   becomes: ['happened', 'timeout'],
 };
 
-/** What these change is asked by others: two runs of one person at once are told apart by who came first. */
+/** Steps whose changes other steps ask for: two runs of one person at once are told apart by who came first. */
 const LASTING: ReadonlySet<Kind | 'start'> = new Set([
   'leave',
   'joinOther',
@@ -73,7 +73,7 @@ export interface Model {
   readonly membersLeave: boolean;
 }
 
-/** What the steps speak of, as the system under test names it. */
+/** Names of the things that steps speak of, in the system under test. */
 export interface Surroundings {
   readonly newsKey: string;
   readonly otherKey: string;
@@ -81,7 +81,7 @@ export interface Surroundings {
   readonly segmentKey: string;
   readonly eventName: string;
   readonly hookUrl: string;
-  /** How long a `wait` lasts. */
+  /** Duration of a `wait`. */
   readonly wait: string;
 }
 
@@ -117,7 +117,7 @@ export function modelChain(prefix: string, reEntry: ReEntry, ...kinds: readonly 
   );
 }
 
-/** Whatever is drawn: each node hangs on ways that are open by then, and no branch is left open at the end. */
+/** Model of what was drawn: each node hangs on ways that are open by then, and no branch is left open at the end. */
 function modelOf(drawn: readonly Drawn[], reEntry: ReEntry, prefix = 'n'): Model {
   const nodes: ModelNode[] = [{ id: 'start', kind: 'start' }];
   const ways: Way[] = [];

@@ -1,12 +1,12 @@
 import { splitSide } from '../../../libs/messaging/src/automations/runs/step-executor.service.js';
 import type { Kind, Model } from './model.js';
 
-/** What an automation can know of a person, and change. */
+/** Facts about a person that an automation can know, and change. */
 export interface Person {
   readonly id: string;
   readonly email: string;
   isPro: boolean;
-  /** Whoever is called about them refuses for good. */
+  /** Webhooks about them are refused for good. */
   readonly isRefused: boolean;
   news: 'SUBSCRIBED' | 'UNSUBSCRIBED';
   other: 'none' | 'SUBSCRIBED' | 'UNSUBSCRIBED';
@@ -24,7 +24,7 @@ const DONE: Taken = { result: '', branch: '' };
 const SKIPPED: Taken = { result: ' SKIPPED', branch: '' };
 const asked = (holds: boolean): Taken => ({ result: '', branch: holds ? 'yes' : 'no' });
 
-/** What each kind of step comes to for a person, and does to them. */
+/** Result of each kind of step for a person, and its effect on them. */
 const STEPS: Readonly<Record<Exclude<Kind, 'split'>, (person: Person) => Taken>> = {
   mail: ({ news }) => (news === 'SUBSCRIBED' ? DONE : SKIPPED),
   wait: () => ({ result: ' WAITING', branch: '' }),
@@ -95,7 +95,7 @@ export class Reading {
     else this.#resume(kind === 'awaits' || kind === 'becomes' ? 'timeout' : '');
   }
 
-  /** What happened may be what it waits for. */
+  /** The event happens, which may be what it waits for. */
   happens(): void {
     if (this.#kind === 'awaits') this.#resume('happened');
   }

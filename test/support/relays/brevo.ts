@@ -11,7 +11,7 @@ import {
   type TakenMail,
 } from './provider-sink.js';
 
-/** What the owner of the account has set for the webhook: a token, or `user:password`. */
+/** Proof that the owner of the account has set for the webhook: a token, or `user:password`. */
 export const BREVO_KEY = 'brevo:3f9c1d';
 
 const NAMES = {

@@ -12,7 +12,7 @@ const RUNS = fc.runs(1_000);
 const MAX_ID = 255;
 const MAX_EXCERPT = 500;
 
-/** Whatever is posted to the address, of `samples` or not, is either read, within its bounds, or refused as it should be. */
+/** Checks that anything posted to the address, of `samples` or not, is either read, within its bounds, or refused as it should be. */
 export async function withstandsAnything(
   format: FeedbackFormat,
   proof: FeedbackProof,
@@ -24,7 +24,7 @@ export async function withstandsAnything(
     { weight: 1, arbitrary: fc.json().map((text) => Buffer.from(text)) },
     { weight: 1, arbitrary: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)) },
   );
-  // What is at an address that was changed is no certificate.
+  // A changed address leads to no certificate.
   const fetchText = (url: string) => proof.fetchText(url).catch(() => '');
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...samples), bodies, async (sample, body) => {

@@ -15,7 +15,7 @@ import {
 /** Pages are those of postmarkapp.com/developer. */
 export const POSTMARK_PASSWORD = 'a password of the tests';
 
-/** What its reply holds is on no page: one that is of no use, which a relay must do with. */
+/** Starts the stand-in. No page says what its reply holds: this one is of no use, which a relay must do with. */
 export function startPostmark(): Promise<ProviderSink> {
   return ProviderSink.start({
     newId: uuidOf,

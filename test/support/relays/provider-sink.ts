@@ -11,7 +11,7 @@ export interface TakenMail {
   readonly raw: Buffer;
 }
 
-/** What a provider tells of a mail. `said` is the refusal of the recipient's server, basic and enhanced code in front. */
+/** Event that a provider tells of a mail. `said` is the refusal of the recipient's server, basic and enhanced code in front. */
 export type ProviderEvent =
   | { readonly kind: 'delivered' | 'complaint' | 'unsubscribed' | 'deferred' }
   | { readonly kind: 'bounce'; readonly said: string };
@@ -36,26 +36,26 @@ export interface PostOptions {
 /** A provider that behaves as its documentation says. */
 export interface ProviderStandIn {
   start(): Promise<ProviderSink>;
-  /** Whether its reply to a mail names the id that its events have. */
+  /** True if its reply to a mail names the id that its events have. */
   readonly namesIdInReply: boolean;
-  /** What a relay has of it. */
+  /** Proof as a relay has it. */
   readonly proof: FeedbackProof & { readonly key: string };
-  /** Whether its events are nothing without a key; else the secret in our address tells. */
+  /** True if its events prove nothing without a key; otherwise the secret in our address proves them. */
   readonly needsKey: boolean;
-  /** Of another account. */
+  /** Key of another account. */
   readonly otherKey: string;
-  /** What its proof is of: the events, the request but not its events, or only who sends it. */
+  /** Subject of its proof: the events, the request but not its events, or only who sends it. */
   readonly proves: 'EVENTS' | 'REQUEST' | 'SENDER';
-  /** How old a request of it may be; null where its documentation names no bound. */
+  /** Greatest age of its requests, ms; null where its documentation names no bound. */
   readonly maxAgeMs: number | null;
-  /** What it tells of a mail. */
+  /** Its event about a mail. */
   eventOf(mail: TakenMail, event: ProviderEvent): object;
   post(event: object, options?: PostOptions): PostedFeedback;
   /** The mail as recipients get it. */
   passedOn(mail: TakenMail, at: Date): Buffer;
 }
 
-/** Of a provider who serves no document. */
+/** Proof of a provider that serves no document. */
 export function proofBy(key: string): ProviderStandIn['proof'] {
   return { key, fetchText: () => Promise.reject(new Error('Nothing is asked.')) };
 }

@@ -71,7 +71,7 @@ function bounceOf(said: string): object {
   };
 }
 
-/** Of the first X-SMTPAPI header; rejects as SendGrid does what is no JSON. */
+/** Unique arguments in the first X-SMTPAPI header; rejects what is no JSON, as SendGrid does. */
 function uniqueArgumentsOf(raw: Buffer): object {
   const [value = '{}'] = fieldsOf(raw, 'X-SMTPAPI');
   const { unique_args = {} } = JSON.parse(value) as { unique_args?: Record<string, string> };

@@ -17,7 +17,7 @@ import { snsCertificate } from './sns-certificate.js';
 const TOPIC = 'arn:aws:sns:eu-west-1:123456789012:ses-events';
 const SNS = 'https://sns.eu-west-1.amazonaws.com';
 const CERT_URL = `${SNS}/SimpleNotificationService-60eadc530605d63b8e62a523676ef735.pem`;
-/** What a relay has of it: the topic pinned, and the certificate where SNS says it is. */
+/** Proof as a relay has it: the topic pinned, and the certificate where SNS says it is. */
 export const sesProof = {
   key: TOPIC,
   fetchText: (url: string) =>
@@ -45,7 +45,7 @@ export function passedOnBySes({ id, raw }: TakenMail, at: Date): Buffer {
   );
 }
 
-/** What SES publishes: with `eventType` and tags for a configuration set, `notificationType` and no tags for an identity. */
+/** Event as SES publishes it: with `eventType` and tags for a configuration set, `notificationType` and no tags for an identity. */
 export function sesEvent(
   mail: TakenMail,
   event: ProviderEvent,
@@ -169,7 +169,7 @@ export function snsPost(message: object | string, options: SnsOptions = {}): Pos
   };
 }
 
-/** Who has another key is another topic's owner: SNS signs for all. */
+/** Stand-in of SES. Another key is another topic's owner: SNS signs for all. */
 export const ses: ProviderStandIn = {
   start: startSes,
   namesIdInReply: true,

@@ -88,7 +88,7 @@ const everyPage = [
 
 const undo = { label: 'That was a mistake: keep me subscribed', name: 'undo', value: UNDO_ID };
 
-/** What a browser makes of it: white space between tags does not matter here. */
+/** HTML of a page as a browser reads it: without the white space between tags, which does not matter here. */
 const markupOf = (page: Page) => page.html.toString().replaceAll(/\s+/g, ' ').replaceAll('> <', '><');
 const buttonsOf = (page: Page) =>
   [...markupOf(page).matchAll(/<button([^>]*)>(.*?)<\/button>/g)].map(([, attributes = '', label = '']) => ({

@@ -56,7 +56,7 @@ describe('public pages', () => {
     const platform = PlatformModule.register({ config, logger, entities, applicationName: 'spec', clock });
     const ports = AudiencePortsModule.by([OptInMailsModule], { optInMails: OptInMailQueue });
     const imports = [platform, HttpKitModule, AccessApiModule, ports, AudienceModule, PublicPagesModule];
-    // Of the worker.
+    // MailPersonalDataService is a provider of the worker.
     @Module({ imports, providers: [MailPersonalDataService] })
     class PagesModule {}
     const adapter = createHttpAdapter({ config, clock, logger });

@@ -226,7 +226,7 @@ describe('a CSV reader', () => {
           for (const at of places.toSorted((one, other) => other - one)) {
             damaged = `${damaged.slice(0, at)}"${damaged.slice(at)}`;
           }
-          /** By the reader, or for its address, which the row's own error tells. */
+          /** Refused by the reader, or for its address, which the row's own error tells. */
           const isRefused = ({ cells, fault }: CsvRecord) =>
             fault !== null || 'fault' in parseEmailAddress(cells[addressAt]!);
           const records = readAll(damaged, file.pieceLength, addressAt).slice(1);

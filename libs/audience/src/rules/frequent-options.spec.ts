@@ -6,7 +6,7 @@ import { SubscriberRulesService } from './subscriber-rules.service.js';
 
 const PEOPLE = 400;
 const plans = ['free', 'pro', 'team', 'gold', '3'];
-/** Of a hundred people 50 have the first, 29 the second, one the third; 20 a number, left from another type of the field. */
+/** Options of a hundred people: 50 have the first, 29 the second, one the third; 20 a number, left from another type of the field. */
 const PLAN_OF = `case when n % 100 < 50 then '"free"' when n % 100 < 79 then '"pro"' when n % 100 = 79 then '"team"' else '3' end::jsonb`;
 
 describe('a rule for one of several options', () => {

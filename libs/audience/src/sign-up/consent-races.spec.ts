@@ -81,7 +81,7 @@ interface LedgerRow {
   readonly is_move: boolean;
 }
 
-/** What the record says of a consent; an address that left a topic before its erasure did so earlier than the record says. */
+/** A consent by the record; an address that left a topic before its erasure did so earlier than the record says. */
 interface Explained {
   readonly status: string;
   readonly revokedAt: Date | 'earlier' | null;
@@ -209,7 +209,7 @@ describe('consents that many change at once', () => {
       [environmentId],
     );
 
-  /** What the record says that each consent is by now. */
+  /** Replays the record: each consent as it is by now. */
   function replay(rows: readonly LedgerRow[]) {
     const consents = new Map<string, Explained>();
     const beforeRevocation = new Map<string, Explained | undefined>();
@@ -257,7 +257,7 @@ describe('consents that many change at once', () => {
       expect(said).toEqual({ status, revokedAt, subscribedAt: subscribed_at });
       explained.delete(key);
     }
-    // What has no consent any more, its topic or its person having gone, ended before.
+    // Consents that are gone, with their topic or their person, ended before.
     for (const { status } of explained.values()) expect(['UNSUBSCRIBED', 'EXPIRED']).toContain(status);
     const people = await audience.test.query<{
       status: string;

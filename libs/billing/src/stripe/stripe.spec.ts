@@ -40,7 +40,7 @@ describe('A subscription that is paid through Stripe', () => {
   beforeEach(async () => {
     billing.clock = new ManualClock(START);
     stripe.clear();
-    // What runs by itself looks after all tenants.
+    // Scheduled tasks look after all tenants.
     await billing.test.query(
       'truncate billing.subscriptions, billing.stripe_events, billing.stripe_cancellations cascade',
     );
@@ -208,7 +208,7 @@ describe('A subscription that is paid through Stripe', () => {
       await Promise.all(workers.map((work) => work()));
       return stripe.requests.length - before;
     };
-    // By each alone: then both have their connections.
+    // Each alone first: then both have their connections.
     const alone = [await asked(apply), await asked(() => other.applyDue())];
     expect([await asked(apply, () => other.applyDue()), alone[0]]).toEqual([alone[1], alone[1]]);
   });

@@ -247,7 +247,7 @@ class Model {
 
   #began(period: BillingPeriod): void {
     const last = this.periods.at(-1);
-    // What was begun in the middle of another one ends that one.
+    // A period that begins in the middle of another one ends that one.
     if (last !== undefined && last.usedUntil > period.start) last.usedUntil = period.start;
     this.periods.push({ period, usedUntil: period.end, afterEnd: this.#hasEnded });
   }

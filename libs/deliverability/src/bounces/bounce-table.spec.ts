@@ -3,7 +3,7 @@ import { BOUNCE_TABLE, RULES_OVER_CODES } from './bounce-table.js';
 import { classifyRefusal, type Refusal } from './refusal.js';
 import * as reportWords from './report-words.js';
 
-/** How often a pattern may look again from one place of a text. */
+/** Maximum number of times that a pattern may look again from one place of a text. */
 const MOST_STEPS = 20_000;
 
 /** The bounds of all repetitions of one alternative, multiplied; without a bound there is no end. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { CONSEQUENCES } from './bounce-class.js';
 import { classifyRefusal } from './refusal.js';
 
-/** What real servers say, one line each: basic code, enhanced code, text, class. */
+/** Replies of real servers, one line each: basic code, enhanced code, text, class. */
 const SAMPLES: readonly [number, string | null, string, string][] = [
   [550, '5.1.1', 'The email account that you tried to reach does not exist.', 'hard'],
   [550, '5.1.10', 'RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup', 'hard'],

@@ -160,7 +160,7 @@ const behind = (preamble: string) =>
       'Content-Type: message/delivery-status\r\n\r\nAction: failed\r\nStatus: 5.1.1\r\n\r\n--b--\r\n',
   );
 
-/** How long each takes is measured by bench/reports.ts; that no pattern costs more, bounce-table.spec.ts shows. */
+/** The time that each takes is measured by bench/reports.ts; bounce-table.spec.ts shows that no pattern costs more. */
 describe('a mail to a return path of up to 1 MB', () => {
   it.each(COSTLY_REPORTS)('is read no further than its beginning when it is %s', async (_, text) => {
     const raw = Buffer.from(text);
@@ -179,7 +179,7 @@ describe('a mail to a return path of up to 1 MB', () => {
   });
 });
 
-/** How long that takes at most is measured by bench/reports.ts. */
+/** Number of damaged reports; the longest time that one takes is measured by bench/reports.ts. */
 const RUNS = fc.runs(2_000);
 
 describe('damaged reports', () => {

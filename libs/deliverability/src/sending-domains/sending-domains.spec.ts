@@ -287,7 +287,7 @@ describe('A sending domain', () => {
     try {
       const refused = { errors: { plan: 'the plan does not include a sending domain' } };
       await expect(create(test, 'included.example')).rejects.toMatchObject(refused);
-      // What the plan says comes before what there is already: 422 before 409.
+      // The plan is asked before the domains that there are already: 422 before 409.
       await expect(create(live, 'another.example')).rejects.toMatchObject(refused);
       await expect(change(live, 'another.example')).rejects.toMatchObject(refused);
       await change(live, 'included.example');

@@ -30,7 +30,7 @@ const DAY = 24 * HOUR;
 const STATEMENTS = 60;
 const EVENT = 'looked';
 
-/** What happens on a day to people, and to workers. */
+/** One day: what happens to people, and to workers. */
 interface Day {
   /** Places in the crowd; who is named twice does it twice. */
   readonly events: readonly number[];

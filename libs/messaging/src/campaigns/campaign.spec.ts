@@ -27,7 +27,7 @@ function campaignIn(status: CampaignStatus): Campaign {
   return campaign;
 }
 
-/** What each action does, and the states of the contract's picture. */
+/** Each action, its call, and the states in which the contract's picture allows it. */
 const ACTIONS: readonly [CampaignAction, (campaign: Campaign) => unknown, readonly CampaignStatus[]][] = [
   ['change', (campaign) => campaign.revise({ name: 'Other' }, later), ['DRAFT', 'SCHEDULED', 'FAILED']],
   [

@@ -99,7 +99,7 @@ describe('the list of a campaign’s deliveries', () => {
     });
     let key: string;
 
-    /** Of ten readers 1 to 4 open, 3 to 6 follow the first link, 6 and 7 the second, twice; 8 bounces, 9 leaves and complains. */
+    /** Readers 1 to 4 of ten open, 3 to 6 follow the first link, 6 and 7 the second, twice; 8 bounces, 9 leaves and complains. */
     beforeEach(async () => {
       const campaign = await fixture.queuedCampaign(scope, 10, { contentJson });
       key = campaign.campaignKey;

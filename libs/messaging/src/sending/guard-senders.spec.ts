@@ -96,7 +96,7 @@ describe('a domain whose mail is refused for its sender', () => {
     await guard();
     expect(await domain()).toMatchObject({ status: 'ACTIVE', suspension_reason: null });
     await messaging.get(CampaignLifecycleService).resume(scope, running.campaignKey);
-    // What was at hand when it was suspended looks again by then.
+    // The mails that were at hand when it was suspended are looked at again by then.
     messaging.later(15 * MINUTE);
     const rows = await messaging.settled('all are sent or were refused', isOver);
     expect(rows.filter(({ state }) => state === 'SENT')).toHaveLength(3);

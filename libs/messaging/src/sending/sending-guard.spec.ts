@@ -33,7 +33,7 @@ describe('a project whose mail comes back too often', () => {
     await messaging.close();
   });
 
-  /** What a campaign has come to now. */
+  /** Adds to a campaign's counts of the present minute. */
   async function note(
     { id, environmentId }: Campaign,
     { sent = 0, hardBounced = 0, hardRefused = 0, complained = 0 },

@@ -110,7 +110,7 @@ describe('four workers together', () => {
     await fixture.queuedCampaign(scope, 150);
     start();
     const atHand = await after(0);
-    // What the workers had at hand before they heard of it.
+    // Mails that the workers had at hand before they heard of it.
     expect(atHand).toBeLessThan(4 * 20);
     const arrived = [atHand];
     for (let minute = 1; minute <= 12; minute += 1) arrived.push(await after(MINUTE));
@@ -138,7 +138,7 @@ describe('four workers together', () => {
     const distrust = (worker: number, delivery: number) =>
       workers[worker]?.get(DeliveryPacingService).reported(scope, sent[delivery]?.id ?? '');
     const slowed = () => fixture.test.query('select destination from deliverability.slowed_destinations');
-    // Whoever got one mail may report it as often as they like.
+    // Repeated reports of one mail count once: its recipient may report it as often as they like.
     for (const worker of [0, 1, 2, 3]) await distrust(worker, 0);
     await distrust(1, 1);
     expect(await slowed()).toEqual([]);

@@ -28,7 +28,7 @@ describe('Bringing a database to the schema', () => {
     const url = test.adminUrl.replace(/[^/]+$/, empty);
     const blocker = new pg.Client({ connectionString: url });
     await blocker.connect();
-    // What the first migration makes as well, and has to wait for.
+    // A schema that the first migration makes as well, and has to wait for.
     await blocker.query('begin; create schema platform');
     const cut = migrate(url).then(
       () => 'it was done',

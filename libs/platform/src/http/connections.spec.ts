@@ -73,7 +73,7 @@ describe('A connection', () => {
         };
         send();
         await closed;
-        // What the kernels of both sides hold is on its way.
+        // The kernels of both sides hold some of the body, which is sent but not read.
         expect(sent).toBeGreaterThan(1);
         expect(sent).toBeLessThan(2 * MAX_MEGABYTES);
       }

@@ -3,7 +3,7 @@ import { joinOctets, type MailBody, octetsOf, sizeOf } from '#kernel';
 import * as fc from '#testing/properties';
 import { bodyOf, capabilitiesOf, dataOf } from './smtp-message.js';
 
-/** What a server makes of it, RFC 5321 §4.5.2: lines up to the one that is a single dot, without the added dots. */
+/** Message as a server reads it, RFC 5321 §4.5.2: lines up to the one that is a single dot, without the added dots. */
 function received(octets: Buffer): { message: string; rest: string } {
   const lines = octets.toString('latin1').split('\r\n');
   const end = lines.indexOf('.');

@@ -30,7 +30,7 @@ const signer = {
   algorithm: dkimKey.algorithm,
   privateKey: dkimKey.privateKeyPem,
 };
-/** What our signer covers. */
+/** Header fields that our signer covers. */
 const SIGNED = ['From', 'To', 'Subject', 'Date', 'Message-ID', 'List-Unsubscribe'];
 const MESSAGE = [
   'From: News <news@shop.example>',

@@ -178,7 +178,7 @@ describe('a request of Mailgun', () => {
           ),
         ).toBe(false);
     }
-    // What is signed is one text: another place to part it is another timestamp.
+    // The signature covers timestamp and token as one text: parted at another place, it holds another timestamp.
     const moved = signedWith(({ timestamp = '', token = '', ...rest }) => ({
       ...rest,
       timestamp: timestamp.slice(0, -1),

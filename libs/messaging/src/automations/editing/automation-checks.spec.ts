@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => fixture?.close());
 
 describe('an automation that cannot be activated', () => {
-  /** What is wrong, by its path. */
+  /** Faults by their path. */
   async function faults(
     content: { readonly nodes: string; readonly edges: string } | null,
     fields: Partial<AutomationFields> = {},

@@ -224,7 +224,7 @@ describe('the ready automation', () => {
     for (let index = 0; index < 3; index += 1)
       people.push(await fixture.person({ topicKeys: [reengagement.topic.topicKey] }));
     const [atOnce, atLast, silent] = people as [(typeof people)[0], (typeof people)[0], (typeof people)[0]];
-    // What makes them readers who do not look: three mails of another automation.
+    // Three mails of another automation make them readers who do not look.
     const letter = (id: string) => ({
       id,
       type: 'email',

@@ -47,7 +47,7 @@ describe('a webhook of a running automation that is led elsewhere on its way', (
     dns = await startDnsServer();
     dns.a('inside.example', '10.0.0.7');
     fixture = await AutomationsFixture.open({ OUTGOING_PRIVATE_ADDRESSES: 'true' });
-    // Where the steps lead was found to be right when the automation was activated.
+    // The addresses of steps were found to be right when the automation was activated.
     http = new OutgoingHttp({ addressesOf, allows: (address) => address === PUBLIC });
     caller = callerBy(http);
     fixture.messaging.get(AutomationRunner).start();
@@ -94,7 +94,7 @@ describe('a webhook of a running automation that is led elsewhere on its way', (
     );
   }
 
-  /** How the webhook's step ended, when somebody has come through. */
+  /** Result of the webhook's step, when somebody has come through. */
   async function endOfStep() {
     const url = `http://hook.example:${port}/`;
     const id = await fixture.active(chain(trigger(), { id: 'hook', type: 'webhook', config: { url } }));

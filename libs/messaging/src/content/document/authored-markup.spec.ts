@@ -26,7 +26,7 @@ const inMjml = (body: string, head = ''): ContentBlock => ({
 const filledIn = async (html: string, custom: Readonly<Record<string, unknown>>): Promise<string> =>
   compileMergeTemplate((await compiled(block(html))).html, 'html').render({ ...SAMPLE_VALUES, custom });
 
-/** What mails use, among them all that MJML, React Email, Outlook and hand-made templates write. */
+/** Declarations in mails, among them all that MJML, React Email, Outlook and hand-made templates write. */
 const DECLARATIONS = [
   'background:#003366',
   'background:#036 url(https://cdn.example/a.png) no-repeat center/cover',

@@ -145,7 +145,7 @@ const OFFICE = /^(?:xml|noscript|[vow]:[a-z]+)$/;
 const DANGEROUS_CSS =
   /expression|url\s*\((?!\s*['"]?https?:)|binding|behavior|javascript|@import|position\s*:\s*fixed/i;
 
-/** What a browser or Outlook would run or fetch in the rendered mail, found by a parser and not by the sanitiser's rules. */
+/** Parts of the rendered mail that a browser or Outlook would run or fetch, found by a parser and not by the sanitiser's rules. */
 function dangersOf(html: string): string[] {
   const comments = Array.from(
     html.matchAll(/<!--\[if [^\]]*\]>([^]*?)<!\[endif\]--!?>/g),

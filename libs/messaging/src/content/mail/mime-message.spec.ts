@@ -53,7 +53,7 @@ function headerLines(bytes: Buffer): string[] {
 const withDots = (maxLength: number) =>
   oneof(string({ unit: 'grapheme', maxLength }), string({ unit: constantFrom('.', 'a', ' '), maxLength }));
 
-/** What it says of itself, by which it goes over the wire without being looked through. */
+/** Checks the properties that a message states of itself, by which it goes over the wire without being looked through. */
 function expectKnown(message: MailBody): void {
   const bytes = octetsOf(message);
   const ascii = bytes.every((byte) => byte < 0x80);

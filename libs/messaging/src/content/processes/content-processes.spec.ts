@@ -48,7 +48,7 @@ const SOME = ['nested style', 'many open brackets', 'one long condition', 'table
 const MORE = ['images that each have a page', 'deep wrappers', 'blanks before a merge tag', 'long dates'];
 const TRIED = new Set(process.env['FULL'] === undefined ? SOME : [...SOME, ...MORE]);
 
-/** Of about a second together. */
+/** Contents that take about a second together. */
 const QUICK = new Set([
   'selectors of many steps',
   'deep wrappers',

@@ -6,7 +6,7 @@ import { MessagingFixture } from '../../messaging.fixture.js';
 import { ContentPoolService } from './content-pool.service.js';
 import { ContentPools, ContentProcessesService } from './content-processes.service.js';
 
-/** Where the kernel tells which processes there are. */
+/** Linux only: its kernel tells which processes there are. */
 const itOnLinux = process.platform === 'linux' ? it : it.skip;
 
 /** The processes for content of this one that run. */

@@ -13,7 +13,7 @@ function scene() {
       await new Promise<void>((resolve) => ends.push(resolve));
       return { cpuMs };
     });
-  /** Whoever has its turn begins first, in a microtask. */
+  /** Ends the oldest work, after the one whose turn it is has begun in a microtask. */
   const endOne = async (): Promise<void> => {
     await new Promise(setImmediate);
     ends.shift()?.();

@@ -3,7 +3,7 @@ import { readCsv } from '#testing/csv';
 import * as fc from '#testing/properties';
 import { toCsv } from './report-csv.js';
 
-/** How a spreadsheet begins to compute, also behind what it skips (OWASP, CSV injection). */
+/** Texts that a spreadsheet computes, also behind characters that it skips (OWASP, CSV injection). */
 const FORMULAS = [
   '=1+1',
   '=cmd|" /C calc"!A0',

@@ -13,7 +13,7 @@ import { ReportExportsJob } from './report-exports.job.js';
 import { eraseExports, ReportExportsService } from './report-exports.service.js';
 
 const ROWS = Number(process.env['EXPORT_ROWS'] ?? 12_000);
-/** What a part of 5 000 rows may take, and some more. */
+/** Bound on the size of a part of 5 000 rows, with some room. */
 const LARGEST_PART = 4 * 1024 * 1024;
 
 /** No cell of these rows holds a line break. */

@@ -27,7 +27,7 @@ const contentJson = JSON.stringify({
 const same = { subject: 'Hallo', previewText: null, contentJson: null, contentText: null };
 const translations = { de: same, ja: same };
 
-/** What a reader does: opens (0), follows a link, or has a mailbox that gives the mail back. */
+/** Act of a reader: opens, follows a link, has a mailbox that gives the mail back, or is a scanner. */
 const act = fc.record({
   reader: fc.nat(READERS - 1),
   what: fc.constantFrom('opens', 'clicks', 'bounces', 'is a scanner'),
@@ -80,7 +80,7 @@ describe('a campaign’s figures by link and provider', () => {
       providers: await providerFigures(fixture.get(Database), scope, mails, FEWEST_MAILS_OF_DOMAIN),
       languages: await languageFigures(fixture.get(Database), scope, mails),
     }));
-  /** What is not read again stays as it was made here. */
+  /** Falsifies the stored figures: those that are not read again stay like this. */
   const spoil = (milliseconds: number) =>
     fixture.test.query(
       `update messaging.campaign_breakdowns set providers = '[]', milliseconds = $1 where campaign_id = $2`,
@@ -194,7 +194,7 @@ describe('a campaign’s figures by link and provider', () => {
     const shownAtOnce = () =>
       fixture.get(CampaignBreakdownsService).of(scope, { ...mails, totalSent: 1_000_000 });
     const count = () => fixture.get(CampaignBreakdownsService).count(scope, campaign.id);
-    /** Which campaigns are to be counted, of those that a worker is told of now. */
+    /** Campaigns to be counted, of those that a worker is told of now. */
     const toBeCounted = async () => {
       await fixture.test.query('truncate platform.jobs');
       await fixture.get(CampaignBreakdownsService).requestDue();

@@ -17,7 +17,7 @@ export function afterOneChunk(): AbortSignal {
   return Object.defineProperty(new AbortController().signal, 'aborted', { get: () => asked++ > 0 });
 }
 
-/** How many deliveries are in each state. */
+/** Number of deliveries in each state. */
 export function states(rows: readonly DeliveryRow[]): Readonly<Record<string, number>> {
   const byState = Map.groupBy(rows, ({ state }) => state);
   return Object.fromEntries([...byState].map(([state, those]) => [state, those.length]));
@@ -64,7 +64,7 @@ export class CampaignLifecycle {
     await eventually('it is sent', isSent);
   }
 
-  /** Who got a mail; nobody got two. */
+  /** Addresses that got a mail; none got two. */
   mailedOnce(): readonly string[] {
     const received = this.sink.messages.flatMap(({ to }) => to);
     expect(new Set(received).size).toBe(received.length);

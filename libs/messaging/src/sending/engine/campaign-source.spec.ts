@@ -25,7 +25,7 @@ describe('campaigns of which all mails wait', () => {
   });
   afterAll(() => fixture.close());
 
-  /** How many transactions `work` began, and what it gave. */
+  /** Number of transactions that `work` began, and its result. */
   async function counted<T>(work: () => Promise<T>): Promise<{ transactions: number; result: T }> {
     let transactions = 0;
     const { pool } = fixture.get(Database);

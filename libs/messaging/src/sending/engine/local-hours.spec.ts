@@ -71,7 +71,7 @@ describe('a campaign at its recipients’ own hour', () => {
     return campaign;
   }
 
-  /** Who gets it now; it is sent to them. */
+  /** Time zones of the readers who get it now; their mails become SENT. */
   async function reached(): Promise<(string | null)[]> {
     const works = await source.claim(10, newId());
     await fixture.test.query(
@@ -209,11 +209,11 @@ describe('a campaign at its recipients’ own hour', () => {
 
   it('takes each hour for the moment that PostgreSQL takes it for, or for the first of two', async () => {
     const names = await fixture.test.query<{ name: string }>(
-      // Of a name such as CET PostgreSQL takes the abbreviation, which knows no summer.
+      // No names such as CET: PostgreSQL takes them for abbreviations, which know no summer.
       `select name from pg_timezone_names where name like '%/%'`,
     );
     const zones = fc.constantFrom(...names.map(({ name }) => name).filter(isTimeZone));
-    // Of years whose rules no country changes any more, and half of them in nights when clocks may be changed.
+    // Days of years whose rules no country changes any more, half of the minutes in nights when clocks may be changed.
     const day = fc.integer({ min: Date.UTC(2005, 0) / DAY, max: Date.UTC(2020, 0) / DAY });
     const minute = fc.oneof(
       fc

@@ -42,7 +42,7 @@ const deferred = (reason: string): Next => ({
   possible_duplicate: false,
 });
 const failed = (reason: string): Next => ({ state: 'FAILED', attempt: 1, reason, possible_duplicate: false });
-/** Who does not know EHLO is asked with HELO (RFC 5321 §3.2), and does what it is asked. */
+/** Sent, also by a relay that does not know EHLO: it is asked with HELO (RFC 5321 §3.2). */
 const SENT: Next = { state: 'SENT', attempt: 1, reason: null, possible_duplicate: false };
 /** It may have arrived: once more, and flagged. */
 const IN_DOUBT: Next = { state: 'DEFERRED', attempt: 1, reason: null, possible_duplicate: true };
@@ -50,7 +50,7 @@ const IN_DOUBT: Next = { state: 'DEFERRED', attempt: 1, reason: null, possible_d
 const opening: Readonly<Record<string, Next>> = Object.fromEntries(
   [421, 450, 451, 550, 554, 'drop', 'reset', 'hang', 'trickle'].map((behaviour) => [behaviour, ROUTE]),
 );
-/** How we speak to a relay is between it and us. */
+/** Complaints about our commands are between the relay and us: the mail waits. */
 const ofCommands: Readonly<Record<string, Next>> = {
   500: deferred('network'),
   502: deferred('network'),

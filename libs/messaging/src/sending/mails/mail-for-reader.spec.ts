@@ -49,7 +49,7 @@ describe('a mail for its reader', () => {
       `reader-${reader}@example.com`,
     ]);
 
-  /** By address, as the next hop got it. */
+  /** Mails by address, as the next hop got them. */
   async function sent(readers: number, draft: Partial<CampaignDraft>, prepare = () => Promise.resolve()) {
     const campaign = await fixture.draft(scope, readers, draft);
     await prepare();

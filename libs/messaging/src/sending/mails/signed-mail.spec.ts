@@ -233,7 +233,7 @@ describe('mail of a verified domain', () => {
         .map(({ result, message }) => `${result}: ${message}`);
 
     it.each([
-      // Of the domain, of the host; what a receiver finds, and what the analysis says of the domain and of DMARC.
+      // Policies of the domain and of the host; a receiver's verdict; results of the analysis for the domain and for DMARC.
       ['p=reject; adkim=r; aspf=r', null, 'pass', [/^PASS/, /^PASS/]],
       ['p=reject; aspf=s', null, 'pass', [/^PASS/, /^PASS/]],
       ['p=reject; adkim=s', null, 'pass', [/^PASS/, /^FAIL: .* by SPF alone/]],
