@@ -1,4 +1,4 @@
-// What the documentation's pages do in the browser: search while one types, tabs, copied code, links to headings, the
+// Script of the documentation's pages: search while one types, tabs, copied code, links to headings, the
 // outline's mark. All of it is there without this script, too, but for the copying.
 
 const make = (name, properties = {}, ...children) => {

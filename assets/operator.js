@@ -102,7 +102,7 @@ function span(ms) {
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`;
 }
 
-/** What is wrong, the worst first: [tone, words]. */
+/** Faults in the view, the worst first: [tone, words]. */
 function faultsOf(view) {
   const at = new Date(view.at);
   const since = (text) => at - new Date(text);

@@ -73,7 +73,7 @@ function methodOf(name, route, { operationId: id, summary, parameters = [], requ
   const headers = parameters.filter((one) => one.in === 'header' && one.required);
   if (headers.length > 0)
     parts.push(`headers: { ${headers.map((one) => `'${one.name}': '${one.schema.enum[0]}'`).join(', ')} }`);
-  // Where there is a query, fields are in it.
+  // The type of a query has `fields` already.
   const isRead = named('query').includes('fields') && query.length === 0;
   return callOf({ name, summary, takes, parts, id, route, options: isRead ? 'ReadOptions' : 'CallOptions' });
 }

@@ -11,7 +11,7 @@ const PARTS =
   'assets dist/apps dist/libs dist/packages docs locales migrations packages/sdk/README.md .env.example CHANGELOG.md LICENSE README.md';
 /** Not in the package: tests, and source maps, whose sources are not there. */
 const OF_DEVELOPMENT = /\.(spec|fixture)\.js$|\.map$/;
-/** Of other packages: nothing that a program loads. `.ci/check-install` imports each, and runs the main job. */
+/** Files of other packages that no program loads. `.ci/check-install` imports each package, and runs the main job. */
 const NEVER_LOADED = [
   // Types, source maps, sources in TypeScript, and texts but licences.
   /\.map$|\.[cm]?tsx?$|\.(md|markdown|flow)$/,
@@ -19,7 +19,7 @@ const NEVER_LOADED = [
   // Builds for browsers, old bundlers, and `require` where all of ours is imported.
   /rxjs\/dist\/(bundles|esm5?)$|pdfkit\/js\/pdfkit\.(browser|standalone)|stripe\/cjs$/,
   /es-toolkit\/(dist|compat)\/.*\.js$/,
-  // Which browsers each country has.
+  // Browsers of each country.
   /caniuse-lite\/data\/regions$/,
   // Fonts are read from `unicode.json` and the files of one axis, but for scripts that the base font has: see `pdf-fonts.ts`.
   /@fontsource-variable\/[^/]+\/(?!package\.json|unicode\.json|LICENSE|files)/,

@@ -34,7 +34,7 @@ const DAY_MS = 86_400_000;
 /** RFC 9116 §2.5.5 recommends less than a year. */
 const SECURITY_TXT_DAYS = 180;
 
-/** Whom to tell of weaknesses of this installation (RFC 9116). */
+/** Contact for reports of vulnerabilities in this installation: security.txt (RFC 9116). */
 @Controller()
 export class SecurityTxtController {
   constructor(

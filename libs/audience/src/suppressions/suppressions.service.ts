@@ -149,7 +149,7 @@ export class SuppressionsService {
   ): Promise<readonly SuppressionDetails[]> {
     const now = this.clock.now();
     const added = await this.suppressions.addAll(scope, addresses, { reason, streams }, now);
-    // Where nobody has the address, the person who had it: an erasure finds the event by them.
+    // Names the person who had the address where nobody has it: an erasure finds the event by them.
     const events = added.flatMap(({ hasChanged, suppression: data }, index) => {
       const { subscriberId, mailedTo = null } = addresses[index]!;
       return hasChanged

@@ -52,7 +52,7 @@ export class Topic {
   icon: string | null = null;
   /** The owner of the address has to confirm a new consent. */
   doubleOptInEnabled = true;
-  /** Of the template that its confirmation mails are made of; null: the installation's mail. */
+  /** Key of the template that its confirmation mails are made of; null: the installation's mail. */
   optInTemplateKey: string | null = null;
   /** For readers of another language than the topic's own texts. */
   translations: TopicTranslations = {};

@@ -447,7 +447,7 @@ export function changedTimes(changes: Partial<CampaignTimes>, before: CampaignTi
   return { scheduledAt: scheduledAt ?? null, scheduledAtLocal: null };
 }
 
-/** Where the content is from after changes: of content of its own and a template one takes the other's place. */
+/** Source of the content after changes: content of its own and a template take each other's place. */
 export function sourceWith(
   changes: Partial<Omit<ContentSource, 'subject' | 'previewText' | 'translations' | 'templateContentId'>>,
   before: ContentSource,

@@ -17,7 +17,7 @@ export interface MediaContent {
   stream(): Promise<Readable>;
 }
 
-/** Where the bytes of images are kept. What is written there is whole, or not there. */
+/** Storage for the bytes of images. What is written there is whole, or not there. */
 export interface MediaStorage {
   write(place: MediaPlace, content: Uint8Array, contentType: string): Promise<void>;
   /** Null: it is not there. */

@@ -178,7 +178,7 @@ export async function startServer(
   void exited.then(() => guard.dismiss());
   const ended = exited.then(() => true);
   const deadline = performance.now() + limits.deadlineMs;
-  // Whoever has given up meanwhile does not want a server that was quick.
+  // Callers that have given up meanwhile do not want a server that was quick.
   while (limits.signal?.aborted === true || !(await isReady(directory, pid))) {
     if (await Promise.race([ended, delay(20, false)])) throw new ServerEndedError(output());
     if (performance.now() > deadline || limits.signal?.aborted === true) {

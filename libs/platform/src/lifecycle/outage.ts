@@ -42,7 +42,7 @@ const MESSAGES = [
 export function isUnavailability(error: unknown, causes = 0): boolean {
   if (typeof error !== 'object' || error === null || causes > MAX_CAUSES) return false;
   const { code, message, cause, errors } = error as Readonly<Record<string, unknown>>;
-  // Whatever it is: our commands are right.
+  // Any error reply of Redis: our commands are right.
   if (isReply(error)) return true;
   if (typeof code === 'string' && (NETWORK_CODES.has(code) || SQL_STATES.test(code))) return true;
   if (typeof message === 'string' && MESSAGES.some((words) => message.startsWith(words))) return true;

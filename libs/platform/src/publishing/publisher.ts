@@ -4,7 +4,7 @@ import type { PublishedEventType, ProjectScope } from '#kernel';
 /** Something that happened and that programs outside may listen to. */
 export interface PublishedEvent {
   readonly type: PublishedEventType;
-  /** Whom it is about: erasing the person erases `data`. */
+  /** Subscriber that it is about: erasing the person erases `data`. */
   readonly subscriberId?: string | null;
   /** As the API shows such things: names in camelCase, times as ISO 8601. */
   readonly data: Readonly<Record<string, unknown>>;

@@ -15,7 +15,7 @@ const FRAME = new Set(['html', 'head', 'body', 'title', 'meta', 'base', 'link'])
 const BASE: sanitizeHtml.IOptions = {
   allowedAttributes: false,
   parseStyleAttributes: false,
-  // Where files may be shown is decided attribute by attribute, before this.
+  // The places where files may be shown are decided attribute by attribute, before this.
   allowedSchemes: [...LINK_SCHEMES, 'cid'],
   allowProtocolRelative: false,
   nonTextTags: 'script style textarea option xmp noscript title template iframe object'.split(' '),

@@ -90,7 +90,7 @@ const withoutComments = (page: string): string =>
 
 const has = (page: string, part: RegExp): boolean => part.test(withoutComments(page));
 
-/** Where a part of the page begins and ends; its end where there is none. */
+/** Beginning and end of a part of the page; the end of the page where there is none. */
 function placeOf(page: string, part: RegExp): { readonly from: number; readonly to: number } {
   const found = part.exec(withoutComments(page));
   const from = found?.index ?? page.length;

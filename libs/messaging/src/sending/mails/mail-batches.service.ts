@@ -215,7 +215,7 @@ export async function makeFewAtATime<Item, Made>(
   const made: Promise<Made>[] = [];
   for (const item of items) {
     const one = make(item);
-    // Whoever awaits them all is told; until then nobody listens, which would end the process.
+    // Errors reach the caller through `Promise.all`; until then nobody listens, which would end the process.
     one.catch(() => undefined);
     made.push(one);
     if (made.length % IN_ONE_GO === 0) await nextTurn();

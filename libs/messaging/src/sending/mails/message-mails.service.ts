@@ -166,7 +166,7 @@ export class MessageMailsService {
       return isBarred ? { skipped: 'suppressed' } : { recipient, topic: null };
     }
     const [topic] = await this.topics.named(scope, topicIds);
-    // Whoever has the address now has consented to nothing, if it is no longer theirs.
+    // Another person who has the address by now has consented to nothing.
     if (topic === undefined || recipient === undefined || keyOf(recipient.email) !== keyOf(address))
       return { skipped: 'unsubscribed' };
     return recipient.obstacle === null ? { recipient, topic } : { skipped: recipient.obstacle };
