@@ -35,10 +35,10 @@ WORKDIR /app/node_modules/mailwright
 # The images of mails, unless S3_BUCKET is set: a volume belongs here.
 ENV MEDIA_DIR=/var/lib/mailwright/media
 RUN install -d -o 1000 -g 1000 /var/lib/mailwright /var/lib/mailwright/media
-# By number, so that Kubernetes can see that it is not root.
+# A number, so that Kubernetes can see that it is not root.
 USER 1000:1000
 EXPOSE 3000 3001 3002
-# Of the api or the worker, whichever runs here.
+# Health of the api or the worker, whichever runs here.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["mailwright", "health"]
 # `mailwright` sets what keeps the api and a worker below 150 MB at rest; see docs/operations.md.
 CMD ["mailwright", "api"]
