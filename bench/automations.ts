@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { insertSubscribers } from '#testing/subscribers';
-import { startSystemOn } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
+import { startSystemOn } from '#testing/programs/system';
 import { startBenchServer } from './support/bench-server.js';
 import { cpuSeconds, treeCpuSeconds } from './support/process-usage.js';
 

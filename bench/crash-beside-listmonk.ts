@@ -1,6 +1,6 @@
-import { startProgram } from '#testing/program';
-import { eventually } from '#testing/eventually';
-import { startRawSmtpSink } from '#testing/raw-smtp-sink';
+import { startProgram } from '#testing/programs/program';
+import { eventually } from '#testing/time/eventually';
+import { startRawSmtpSink } from '#testing/mail/raw-smtp-sink';
 import { BothMailers } from './beside/both-mailers.js';
 import { Listmonk } from './reference/listmonk.js';
 import { spread } from './support/figures.js';

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { type SigningKeyMaterial, DkimSigner, parseSigningKey } from '#deliverability';
 import { octetsOf } from '#kernel';
 import { buildMimeMessage } from '../libs/messaging/src/content/mail/mime-message.js';
-import { ed25519Key, rsaKey } from '#testing/dkim-keys';
+import { ed25519Key, rsaKey } from '#testing/mail/dkim-keys';
 import { spread } from './support/figures.js';
 
 /**

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { addKey, startSystemOn } from '#testing/system';
-import { insertSubscribers } from '#testing/subscribers';
+import { addKey, startSystemOn } from '#testing/programs/system';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
 import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
 import { load, type LoadRequest } from './support/http-load.js';

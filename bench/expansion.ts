@@ -5,8 +5,8 @@ import { audienceEntities } from '#audience';
 import { messagingEntities, MessagingWorkerModule } from '#messaging';
 import { loadConfig, Notifications, PlatformModule } from '#platform';
 import { CampaignExpansionService } from '../libs/messaging/src/sending/engine/campaign-expansion.service.js';
-import { insertSubscribers } from '#testing/subscribers';
-import { prepareProject, SECRETS } from '#testing/system';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
+import { prepareProject, SECRETS } from '#testing/programs/system';
 import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { loadavg } from 'node:os';
-import { addKey, startSystemOn } from '#testing/system';
-import { ApiClient } from '#testing/api-client';
+import { addKey, startSystemOn } from '#testing/programs/system';
+import { ApiClient } from '#testing/http/api-client';
 import { fillAudience, type Query } from './support/audience-data.js';
 import { startBenchServer } from './support/bench-server.js';
 import { cpuSeconds, memoryMb, treeCpuSeconds } from './support/process-usage.js';

@@ -1,12 +1,12 @@
 import { ReturnPaths } from '../libs/deliverability/src/bounces/return-path.js';
 import { kindRules } from '../libs/deliverability/src/relays/kinds/kinds.js';
 import { newId } from '#kernel';
-import type { TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { startProgram } from '#testing/program';
+import type { TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { startProgram } from '#testing/programs/program';
 import type { PostedFeedback, ProviderEvent } from '#testing/relays/provider-sink';
 import { standIns } from '#testing/relays/stand-ins';
-import { prepareProject, SECRETS } from '#testing/system';
+import { prepareProject, SECRETS } from '#testing/programs/system';
 import { startBenchServer } from './support/bench-server.js';
 import { cpuSeconds, treeCpuSeconds } from './support/process-usage.js';
 

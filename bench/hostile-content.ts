@@ -1,11 +1,11 @@
 import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { startSmtpSink } from '#testing/smtp-sink';
-import { insertSubscribers } from '#testing/subscribers';
-import { startSystemOn } from '#testing/system';
-import { SLOW_LOGIC, slowContent, WORST_CONTENT } from '#testing/worst-content';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { startSmtpSink } from '#testing/mail/smtp-sink';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
+import { startSystemOn } from '#testing/programs/system';
+import { SLOW_LOGIC, slowContent, WORST_CONTENT } from '#testing/random/worst-content';
 import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
 import { memoryMb } from './support/process-usage.js';

@@ -1,4 +1,4 @@
-import { eventually } from '#testing/eventually';
+import { eventually } from '#testing/time/eventually';
 import { startMailboxes } from './reference/mailboxes.js';
 import { BothMailers } from './beside/both-mailers.js';
 import { Listmonk } from './reference/listmonk.js';

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiClient } from '#testing/api-client';
-import { createProject } from '#testing/fixtures';
-import { startSystemOn } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { createProject } from '#testing/fixtures/fixtures';
+import { startSystemOn } from '#testing/programs/system';
 import { makePartitions, type Query } from './support/audience-data.js';
 import { startBenchServer } from './support/bench-server.js';
-import { fillEnvironment, type FilledEnvironment } from '#testing/filled-environment';
+import { fillEnvironment, type FilledEnvironment } from '#testing/programs/filled-environment';
 import { median, spread } from './support/figures.js';
 import { startSinkProcess } from './support/sink-process.js';
 

@@ -1,10 +1,10 @@
 import { loadavg } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import { startProgram } from '#testing/program';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { insertSubscribers } from '#testing/subscribers';
-import { addKey, startSystemOn, type SystemProject } from '#testing/system';
+import { startProgram } from '#testing/programs/program';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
+import { addKey, startSystemOn, type SystemProject } from '#testing/programs/system';
 import { startBenchServer } from './support/bench-server.js';
 import { median, spread } from './support/figures.js';
 import { load, type LoadRequest, post } from './support/http-load.js';

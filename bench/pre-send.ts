@@ -1,6 +1,6 @@
 import { loadavg } from 'node:os';
-import { ApiClient } from '#testing/api-client';
-import { addKey, startSystemOn } from '#testing/system';
+import { ApiClient } from '#testing/http/api-client';
+import { addKey, startSystemOn } from '#testing/programs/system';
 import { fillAudience } from './support/audience-data.js';
 import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';

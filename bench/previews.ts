@@ -1,5 +1,5 @@
 import { loadavg } from 'node:os';
-import { startSystemOn } from '#testing/system';
+import { startSystemOn } from '#testing/programs/system';
 import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
 import { sampleContent } from './support/sample-mail.js';

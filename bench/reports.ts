@@ -1,6 +1,6 @@
 import { readReport } from '../libs/deliverability/src/bounces/report.js';
-import { COSTLY_REPORTS, damagedReports } from '#testing/damaged-reports';
-import { sample } from '#testing/properties';
+import { COSTLY_REPORTS, damagedReports } from '#testing/random/damaged-reports';
+import { sample } from '#testing/random/properties';
 import { spread } from './support/figures.js';
 
 /**

@@ -13,12 +13,12 @@ import { footerOf } from '../libs/messaging/src/content/processes/content-proces
 import { projectRoot } from '../libs/platform/src/project-root.js';
 import { PAUSE_DAYS } from '../libs/audience/src/index.js';
 import { Wording } from '../libs/wording/src/index.js';
-import type { ApiClient } from '#testing/api-client';
-import { Browser, type Shot } from '#testing/browser';
-import { eventually } from '#testing/eventually';
-import { startSystemOn } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { Browser, type Shot } from '#testing/servers/browser';
+import { eventually } from '#testing/time/eventually';
+import { startSystemOn } from '#testing/programs/system';
 import { startBenchServer } from './support/bench-server.js';
-import { readerJourney } from '#testing/reader-journey';
+import { readerJourney } from '#testing/fixtures/reader-journey';
 import { sampleContent } from './support/sample-mail.js';
 import { sampleReport } from './support/sample-report.js';
 

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { audienceEntities, UsageCatalogueService } from '#audience';
 import { DeliveryActivityQuery } from '#messaging';
 import { newId } from '#kernel';
-import { ManualClock } from '#testing/clocks';
+import { ManualClock } from '#testing/time/clocks';
 import { Database } from '#platform';
 import { ActivityCatalogue, RuleCatalogueQuery } from '../libs/audience/src/rules/rule-catalogue.query.js';
 import { SegmentEvaluationsService } from '../libs/audience/src/segments/segment-evaluations.service.js';

@@ -1,7 +1,7 @@
 import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { insertSubscribers } from '#testing/subscribers';
-import { startSystemOn } from '#testing/system';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
+import { startSystemOn } from '#testing/programs/system';
 import { startBenchServer } from './support/bench-server.js';
 import { growth, type Sample } from './support/growth.js';
 import { MixedLoad } from './support/mixed-load.js';

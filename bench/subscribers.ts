@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { projectRoot } from '#platform';
-import { addKey, startSystemOn } from '#testing/system';
+import { addKey, startSystemOn } from '#testing/programs/system';
 import { type AudienceData, fillAudience, type Query } from './support/audience-data.js';
 import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';

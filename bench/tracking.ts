@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { startProgram } from '#testing/program';
-import { SECRETS } from '#testing/system';
+import { startProgram } from '#testing/programs/program';
+import { SECRETS } from '#testing/programs/system';
 import { type BenchServer, startBenchServer } from './support/bench-server.js';
 import { median } from './support/figures.js';
 import { load, type LoadRequest } from './support/http-load.js';

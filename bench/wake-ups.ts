@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { Database, enqueue, jobType, PostgresNotifications } from '#platform';
-import { prepareProject } from '#testing/system';
+import { prepareProject } from '#testing/programs/system';
 import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
 

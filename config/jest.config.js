@@ -12,11 +12,11 @@ const everyday = {
   // Files of one process share what they load, which is half of what they cost; they have no globals of their own.
   runner: ['jest-light-runner', { runtime: 'child_process' }],
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
-  testSequencer: '<rootDir>/test/support/dear-files-first.js',
-  globalSetup: '<rootDir>/test/support/global-setup.js',
-  globalTeardown: '<rootDir>/test/support/global-teardown.js',
+  testSequencer: '<rootDir>/test/support/runner/dear-files-first.js',
+  globalSetup: '<rootDir>/test/support/runner/global-setup.js',
+  globalTeardown: '<rootDir>/test/support/runner/global-teardown.js',
   reporters: ['default', '<rootDir>/dist/test/support/row-types/reporter.js'],
-  setupFilesAfterEnv: ['<rootDir>/test/support/jest-each-test.js'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/runner/jest-each-test.js'],
   maxWorkers: 3,
 };
 

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { type Environment, startProgram } from '#testing/program';
-import { type RunningSystem, startSystemOn, type SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { type Environment, startProgram } from '#testing/programs/program';
+import { type RunningSystem, startSystemOn, type SystemProject } from '#testing/programs/system';
 import { startBenchServer } from '../support/bench-server.js';
 import type { Measured } from '../support/comparison.js';
 import {

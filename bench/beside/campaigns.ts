@@ -1,4 +1,4 @@
-import { eventually } from '#testing/eventually';
+import { eventually } from '#testing/time/eventually';
 import { compare, type Comparison, type Goal, type Measured, shown } from '../support/comparison.js';
 import type { Listmonk } from '../reference/listmonk.js';
 import type { PostfixSink } from '../support/postfix-sink.js';

@@ -2,12 +2,12 @@ import { ReturnPaths } from '../../libs/deliverability/src/bounces/return-path.j
 import { kindRules } from '../../libs/deliverability/src/relays/kinds/kinds.js';
 import { newId } from '#kernel';
 import { LinkTokens, TrackingTokens } from '#platform';
-import type { TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
+import type { TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
 import { standIns } from '#testing/relays/stand-ins';
-import { sendmailReport } from '#testing/sendmail-report';
-import { SmtpClient } from '#testing/smtp-client';
-import { SECRETS } from '#testing/system';
+import { sendmailReport } from '#testing/mail/sendmail-report';
+import { SmtpClient } from '#testing/mail/smtp-client';
+import { SECRETS } from '#testing/programs/system';
 import {
   compare,
   type Comparison,

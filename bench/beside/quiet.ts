@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { freePort } from '#testing/ports';
-import { startProgram } from '#testing/program';
-import { startRawSmtpSink } from '#testing/raw-smtp-sink';
-import { insertSubscribers } from '#testing/subscribers';
-import { prepareProject, startSystemOn, type RunningSystem } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { freePort } from '#testing/programs/ports';
+import { startProgram } from '#testing/programs/program';
+import { startRawSmtpSink } from '#testing/mail/raw-smtp-sink';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
+import { prepareProject, startSystemOn, type RunningSystem } from '#testing/programs/system';
 import { type BenchServer, startBenchServer } from '../support/bench-server.js';
 import { type Comparison, type Measured, shown } from '../support/comparison.js';
 import { spread } from '../support/figures.js';

@@ -4,9 +4,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { openTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { freePort } from '#testing/ports';
+import { openTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { freePort } from '#testing/programs/ports';
 import { get, post } from '../support/http-load.js';
 import {
   anyone,

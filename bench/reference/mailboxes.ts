@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually } from '#testing/eventually';
-import { freePort, isListening } from '#testing/ports';
+import { eventually } from '#testing/time/eventually';
+import { freePort, isListening } from '#testing/programs/ports';
 
 /** A Postfix that hands all mail to a Dovecot, which has a mailbox for each domain. */
 export interface Mailboxes {

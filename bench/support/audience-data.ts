@@ -1,6 +1,6 @@
 import { newId, type ProjectScope } from '#kernel';
-import type { TestDatabase } from '#testing/database';
-import { createProject } from '#testing/fixtures';
+import type { TestDatabase } from '#testing/postgres/database';
+import { createProject } from '#testing/fixtures/fixtures';
 
 /** Runs SQL as the owner of the database. */
 export type Query = TestDatabase['query'];

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { migrate } from '#platform';
 import { startPostgres } from '#platform/embedded-postgres';
-import { openTestDatabase, type TestDatabase } from '#testing/database';
+import { openTestDatabase, type TestDatabase } from '#testing/postgres/database';
 
 /** A PostgreSQL with everything durable, and a migrated database in it. */
 export interface BenchServer {

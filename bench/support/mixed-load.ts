@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ProjectScope } from '#kernel';
 import { TrackingTokens } from '#platform';
-import type { TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { SECRETS } from '#testing/system';
+import type { TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { SECRETS } from '#testing/programs/system';
 
 const CAMPAIGN_DEADLINE_MS = 600_000;
 const LINKS_AT_ONCE = 50;

@@ -1,5 +1,5 @@
-import type { TestDatabase } from '#testing/database';
-import { executable } from '#testing/executable';
+import type { TestDatabase } from '#testing/postgres/database';
+import { executable } from '#testing/programs/executable';
 import type { BenchServer } from './bench-server.js';
 import type { LoadRequest } from './http-load.js';
 

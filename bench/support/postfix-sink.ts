@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { eventually } from '#testing/eventually';
-import { freePort, isListening } from '#testing/ports';
+import { eventually } from '#testing/time/eventually';
+import { freePort, isListening } from '#testing/programs/ports';
 
 /** Postfix's smtp-sink, which takes every mail and keeps none. */
 export interface PostfixSink {

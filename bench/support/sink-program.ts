@@ -1,4 +1,4 @@
-import { startRawSmtpSink } from '#testing/raw-smtp-sink';
+import { startRawSmtpSink } from '#testing/mail/raw-smtp-sink';
 
 const sink = await startRawSmtpSink({ keep: 'index' });
 process.on('message', () => process.send?.(sink.count()));

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { TestDatabase } from '#testing/database';
+import type { TestDatabase } from '#testing/postgres/database';
 
 const RELOADED_MS = 1_000;
 

@@ -1,8 +1,8 @@
 import { newId } from '#kernel';
 import { TrackingTokens } from '#platform';
-import type { TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { prepareProject, SECRETS } from '#testing/system';
+import type { TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { prepareProject, SECRETS } from '#testing/programs/system';
 
 /** So many that at 60 000 clicks/s nobody follows three links of a mail in a second, as only scanners do. */
 const DELIVERIES = 60_000;

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { API_SCOPES, type ApiScope } from '#kernel';
-import { ApiClient, type ApiAnswer } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { expectProblem } from '#testing/problems';
-import { prolongWindow } from '#testing/rate-limit-window';
-import { addKey, type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import { ApiClient, type ApiAnswer } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { expectProblem } from '#testing/http/problems';
+import { prolongWindow } from '#testing/time/rate-limit-window';
+import { addKey, type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 const MANAGE = 'keys:manage';
 const HOUR_MS = 3_600_000;

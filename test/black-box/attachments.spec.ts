@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import PostalMime from 'postal-mime';
 import sharp from 'sharp';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 const HOUR = 3_600_000;
 const MB = 1_024 * 1_024;

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { openApiDocument } from '#testing/openapi-validation';
-import { expectProblem } from '#testing/problems';
-import { sharedSystem, type SharedSystem, type SystemProject } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { openApiDocument } from '#testing/http/openapi-validation';
+import { expectProblem } from '#testing/http/problems';
+import { sharedSystem, type SharedSystem, type SystemProject } from '#testing/programs/system';
 
 interface MutatingOperation {
   readonly operationId: string;

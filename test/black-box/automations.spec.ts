@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { runCli, runCliForJson } from '#testing/operator-cli';
-import { sharedSystem, type System, type SystemProject } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { runCli, runCliForJson } from '#testing/programs/operator-cli';
+import { sharedSystem, type System, type SystemProject } from '#testing/programs/system';
 
 const STRANGE_ID = '019aa3b5-0000-7000-8000-000000000000';
 const contentJson = JSON.stringify({

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { runCliForJson } from '#testing/operator-cli';
-import { expectProblem } from '#testing/problems';
-import { startSmtpSink } from '#testing/smtp-sink';
-import { StripeStandIn } from '#testing/stripe-stand-in';
-import { insertSubscribers } from '#testing/subscribers';
-import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { runCliForJson } from '#testing/programs/operator-cli';
+import { expectProblem } from '#testing/http/problems';
+import { startSmtpSink } from '#testing/mail/smtp-sink';
+import { StripeStandIn } from '#testing/servers/stripe-stand-in';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/programs/system';
 
 /** Mails that the plan allows; a tenth of it per campaign, twenty campaigns. */
 const QUOTA = Number(process.env['MAILWRIGHT_TEST_QUOTA'] ?? 100);

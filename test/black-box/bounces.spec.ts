@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ReturnPaths, UnsubscribeAddresses } from '../../libs/deliverability/src/bounces/return-path.js';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { runCli, runCliForJson } from '#testing/operator-cli';
-import { freePort, takenPort } from '#testing/ports';
-import { startProgram } from '#testing/program';
-import { allowLiveMail } from '#testing/sending-domain';
-import { SmtpClient } from '#testing/smtp-client';
-import { SECRETS, type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { runCli, runCliForJson } from '#testing/programs/operator-cli';
+import { freePort, takenPort } from '#testing/programs/ports';
+import { startProgram } from '#testing/programs/program';
+import { allowLiveMail } from '#testing/fixtures/sending-domain';
+import { SmtpClient } from '#testing/mail/smtp-client';
+import { SECRETS, type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 const sample = (name: string) =>
   readFileSync(join(projectRoot(), 'libs/deliverability/src/bounces/samples', `${name}.eml`), 'latin1');

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { expectProblem } from '#testing/problems';
-import { allowLiveMail } from '#testing/sending-domain';
-import { sharedRelay } from '#testing/shared-system-client';
-import { insertSubscribers } from '#testing/subscribers';
-import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { expectProblem } from '#testing/http/problems';
+import { allowLiveMail } from '#testing/fixtures/sending-domain';
+import { sharedRelay } from '#testing/programs/shared-system-client';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 const RECIPIENTS = 600;
 /** The relay takes so many, and lets the others wait until the test has said what becomes of the campaign. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import sharp from 'sharp';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { expectProblem } from '#testing/problems';
-import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { expectProblem } from '#testing/http/problems';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 const READERS = 24;
 const TEST = { sharePercent: 50, decideAfter: 'PT2H', by: 'MANUAL' };

@@ -6,11 +6,11 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { ApiClient } from '#testing/api-client';
-import { isOnCitus } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { type CliOutcome, runCli } from '#testing/operator-cli';
-import { type RunningSystem, startSystem } from '#testing/system';
+import { ApiClient } from '#testing/http/api-client';
+import { isOnCitus } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { type CliOutcome, runCli } from '#testing/programs/operator-cli';
+import { type RunningSystem, startSystem } from '#testing/programs/system';
 
 const PROJECT = ['--project', 'ACME/NEWS'];
 const LIVE = [...PROJECT, '--env', 'live'];

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { runCliForJson } from '#testing/operator-cli';
-import { sharedSystem, type System, type SystemProject } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { runCliForJson } from '#testing/programs/operator-cli';
+import { sharedSystem, type System, type SystemProject } from '#testing/programs/system';
 
 const COUNT = 5;
 const NUMBERS = Array.from({ length: COUNT }, (_unused, index) => index);

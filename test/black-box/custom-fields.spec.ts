@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { type System, sharedSystem } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { type System, sharedSystem } from '#testing/programs/system';
 
 const OPTIONS = [
   { value: 'free', label: 'Free' },

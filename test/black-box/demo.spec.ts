@@ -6,9 +6,15 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { walkthrough } from '../../apps/launcher/src/walkthrough.js';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { type RunningProgram, startProgram } from '#testing/program';
-import { addKey, prepareProject, type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { type RunningProgram, startProgram } from '#testing/programs/program';
+import {
+  addKey,
+  prepareProject,
+  type SharedSystem,
+  sharedSystem,
+  type SystemProject,
+} from '#testing/programs/system';
 
 const DEMO = join(projectRoot(), 'dist/apps/demo/src/main.js');
 const ALL_STEPS = 34;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { prolongWindow } from '#testing/rate-limit-window';
-import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { prolongWindow } from '#testing/time/rate-limit-window';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 /** That the second api of the shared system lets a client have in a minute. */
 const PAGES = 5;

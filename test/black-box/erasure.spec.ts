@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { runCli, runCliForJson } from '#testing/operator-cli';
-import { type SharedSystem, sharedSystem } from '#testing/system';
-import { tracesOf } from '#testing/traces';
-import { WebhookReceiver } from '#testing/webhook-receiver';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { runCli, runCliForJson } from '#testing/programs/operator-cli';
+import { type SharedSystem, sharedSystem } from '#testing/programs/system';
+import { tracesOf } from '#testing/postgres/traces';
+import { WebhookReceiver } from '#testing/servers/webhook-receiver';
 
 const SOFYA = 'sofya.kovalevskaya@example.com';
 const consent = { source: 'signup-form', ipAddress: '198.51.100.177', userAgent: 'Abelian Integral/1' };

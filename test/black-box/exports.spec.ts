@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { readCsv } from '#testing/csv';
-import { eventually } from '#testing/eventually';
-import { expectProblem } from '#testing/problems';
-import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { readCsv } from '#testing/fixtures/csv';
+import { eventually } from '#testing/time/eventually';
+import { expectProblem } from '#testing/http/problems';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 type Order = Readonly<Record<string, string>>;
 

@@ -4,13 +4,13 @@ import { ReturnPaths } from '../../libs/deliverability/src/bounces/return-path.j
 import { kindRules } from '../../libs/deliverability/src/relays/kinds/kinds.js';
 import { newId } from '#kernel';
 import { type LinkedMail, type LinkKind, LinkTokens, TrackingTokens } from '#platform';
-import type { ApiClient } from '#testing/api-client';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { type PostgresWire, watchPostgres } from '#testing/postgres-wire';
-import { type RunningProgram, startProgram } from '#testing/program';
+import type { ApiClient } from '#testing/http/api-client';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { type PostgresWire, watchPostgres } from '#testing/postgres/postgres-wire';
+import { type RunningProgram, startProgram } from '#testing/programs/program';
 import { standIns } from '#testing/relays/stand-ins';
-import { prepareProject, SECRETS, type SystemProject } from '#testing/system';
+import { prepareProject, SECRETS, type SystemProject } from '#testing/programs/system';
 
 const PAGE = readFileSync('docs/internals/performance.md', 'utf8');
 /** The table of the page: what a reader or a provider does, and the statements of each transaction that follows. */

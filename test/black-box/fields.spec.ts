@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiClient } from '#testing/api-client';
-import { openApiDocument } from '#testing/openapi-validation';
-import { expectProblem } from '#testing/problems';
-import { type SharedSystem, sharedSystem } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { openApiDocument } from '#testing/http/openapi-validation';
+import { expectProblem } from '#testing/http/problems';
+import { type SharedSystem, sharedSystem } from '#testing/programs/system';
 
 describe('The fields of an answer', () => {
   let system: SharedSystem;

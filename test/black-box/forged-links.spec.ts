@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
 import { type LinkKind, LinkTokens, TrackingTokens } from '../../libs/platform/src/index.js';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { type System, SECRETS, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { type System, SECRETS, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 const PATHS: Readonly<Record<Exclude<LinkKind, 'feedback'>, string>> = {
   confirm: 'c',

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { allowLiveMail } from '#testing/sending-domain';
-import { sharedRelay } from '#testing/shared-system-client';
-import { type SharedSystem, sharedSystem } from '#testing/system';
-import { insertSubscribers } from '#testing/subscribers';
-import { SLOW_LOGIC, slowContent, TOO_MUCH_STYLE } from '#testing/worst-content';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { allowLiveMail } from '#testing/fixtures/sending-domain';
+import { sharedRelay } from '#testing/programs/shared-system-client';
+import { type SharedSystem, sharedSystem } from '#testing/programs/system';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
+import { SLOW_LOGIC, slowContent, TOO_MUCH_STYLE } from '#testing/random/worst-content';
 
 /** One is compiled, the others wait for it. */
 const AT_ONCE = 3;

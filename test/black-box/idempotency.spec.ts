@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import type { ApiAnswer } from '#testing/api-answer';
-import { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { expectProblem } from '#testing/problems';
-import { startProgram } from '#testing/program';
-import { prolongWindowOfKey } from '#testing/rate-limit-window';
-import { sharedSystem, type System, type SystemProject } from '#testing/system';
+import type { ApiAnswer } from '#testing/http/api-answer';
+import { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { expectProblem } from '#testing/http/problems';
+import { startProgram } from '#testing/programs/program';
+import { prolongWindowOfKey } from '#testing/time/rate-limit-window';
+import { sharedSystem, type System, type SystemProject } from '#testing/programs/system';
 
 describe('Idempotency-Key', () => {
   let system: System;

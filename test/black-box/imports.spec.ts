@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 const CONSENT = 'consent.source=old-system';
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import sharp from 'sharp';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { openApiDocument, type OperationObject } from '#testing/openapi-validation';
-import { timelessProblem } from '#testing/problems';
-import { type System, sharedSystem } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { openApiDocument, type OperationObject } from '#testing/http/openapi-validation';
+import { timelessProblem } from '#testing/http/problems';
+import { type System, sharedSystem } from '#testing/programs/system';
 
 type Ids = Readonly<Record<string, string>>;
 

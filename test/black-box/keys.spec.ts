@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseList } from 'structured-headers';
-import { type ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { runCliForJson } from '#testing/operator-cli';
-import { expectProblem } from '#testing/problems';
-import { prolongWindow, prolongWindowOfKey } from '#testing/rate-limit-window';
+import { type ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { runCliForJson } from '#testing/programs/operator-cli';
+import { expectProblem } from '#testing/http/problems';
+import { prolongWindow, prolongWindowOfKey } from '#testing/time/rate-limit-window';
 import {
   addKey,
   type KeyOptions,
@@ -12,7 +12,7 @@ import {
   type SharedSystem,
   sharedSystem,
   type SystemProject,
-} from '#testing/system';
+} from '#testing/programs/system';
 
 const NO_LIMIT = 1_000_000;
 

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { KNOWN_MODULES } from '#testing/program';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { KNOWN_MODULES } from '#testing/programs/program';
 
 interface Line {
   readonly level: string;

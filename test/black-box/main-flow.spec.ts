@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { QUEUES, type SharedSystem, sharedSystem } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { QUEUES, type SharedSystem, sharedSystem } from '#testing/programs/system';
 
 const contentJson = JSON.stringify({
   blocks: [

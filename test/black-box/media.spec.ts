@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
 import pg from 'pg';
 import sharp from 'sharp';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { advanceTime } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { expectProblem } from '#testing/problems';
-import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { advanceTime } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { expectProblem } from '#testing/http/problems';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/programs/system';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

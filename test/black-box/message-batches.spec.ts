@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 const PASSWORD = {
   purpose: 'The person asked to reset their password.',

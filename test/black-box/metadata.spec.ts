@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { expectProblem } from '#testing/problems';
-import { type SharedSystem, sharedSystem } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { expectProblem } from '#testing/http/problems';
+import { type SharedSystem, sharedSystem } from '#testing/programs/system';
 
 const consent = { source: 'form' };
 const keys = (count: number, prefix = 'k') =>

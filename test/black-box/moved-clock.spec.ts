@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
-import { type DnsServer, startDnsServer } from '#testing/dns-server';
-import { ModelServer } from '#testing/model-server';
-import { startSmtpSink } from '#testing/smtp-sink';
-import { type RunningSystem, startSystem } from '#testing/system';
+import { type DnsServer, startDnsServer } from '#testing/mail/dns-server';
+import { ModelServer } from '#testing/servers/model-server';
+import { startSmtpSink } from '#testing/mail/smtp-sink';
+import { type RunningSystem, startSystem } from '#testing/programs/system';
 import { absentWorker } from './moved-clock/absent-worker.js';
 import { campaignReports } from './moved-clock/campaign-reports.js';
 import { localHour } from './moved-clock/local-hour.js';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { expectProblem } from '#testing/problems';
-import { SmtpClient } from '#testing/smtp-client';
-import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { expectProblem } from '#testing/http/problems';
+import { SmtpClient } from '#testing/mail/smtp-client';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 const HOUR = 3_600_000;
 const CONSENT = { source: 'form' };

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { OPERATOR_SCOPES } from '#kernel';
-import { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { openApiDocument, type OperationObject } from '#testing/openapi-validation';
-import { runCli, runCliForJson } from '#testing/operator-cli';
-import { expectProblem } from '#testing/problems';
-import { sharedSystem, type SharedSystem } from '#testing/system';
+import { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { openApiDocument, type OperationObject } from '#testing/http/openapi-validation';
+import { runCli, runCliForJson } from '#testing/programs/operator-cli';
+import { expectProblem } from '#testing/http/problems';
+import { sharedSystem, type SharedSystem } from '#testing/programs/system';
 
 interface Made {
   readonly id: string;

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { ApiClient } from '#testing/api-client';
-import { createTestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { type ForwardedPort, forwardPort } from '#testing/forwarded-port';
-import type { RunningProgram } from '#testing/program';
-import { startRedis, type TestRedis } from '#testing/redis';
-import { type RunningSystem, startSystemOn } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { createTestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { type ForwardedPort, forwardPort } from '#testing/servers/forwarded-port';
+import type { RunningProgram } from '#testing/programs/program';
+import { startRedis, type TestRedis } from '#testing/programs/redis';
+import { type RunningSystem, startSystemOn } from '#testing/programs/system';
 
 interface Line {
   readonly level: string;

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { runCliForJson } from '#testing/operator-cli';
-import { expectProblem } from '#testing/problems';
-import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
-import { WebhookReceiver } from '#testing/webhook-receiver';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { runCliForJson } from '#testing/programs/operator-cli';
+import { expectProblem } from '#testing/http/problems';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
+import { WebhookReceiver } from '#testing/servers/webhook-receiver';
 
 const HUMAN = { 'user-agent': 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) Gecko/20100101 Firefox/140.0' };
 const HYPATIA = 'hypatia@example.com';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { LinkTokens } from '../../libs/platform/src/secrets/link-tokens.js';
-import type { ApiClient } from '#testing/api-client';
-import { expectProblem } from '#testing/problems';
-import { SECRETS, type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { expectProblem } from '#testing/http/problems';
+import { SECRETS, type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 const DAY_MS = 86_400_000;
 const EVIL = '"><script>alert(1)</script>';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { API_SCOPES } from '#kernel';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { ApiClient as Client } from '#testing/api-client';
-import { openApiDocument } from '#testing/openapi-validation';
-import { runCliForJson } from '#testing/operator-cli';
-import { expectProblem, timelessProblem } from '#testing/problems';
-import { prolongWindowOfKey } from '#testing/rate-limit-window';
-import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { ApiClient as Client } from '#testing/http/api-client';
+import { openApiDocument } from '#testing/http/openapi-validation';
+import { runCliForJson } from '#testing/programs/operator-cli';
+import { expectProblem, timelessProblem } from '#testing/http/problems';
+import { prolongWindowOfKey } from '#testing/time/rate-limit-window';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 const SLUGS = [
   'malformed-json',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiClient } from '#testing/api-client';
-import { expectProblem } from '#testing/problems';
-import { sharedSystem, type System, type SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { expectProblem } from '#testing/http/problems';
+import { sharedSystem, type System, type SystemProject } from '#testing/programs/system';
 
 const SETTINGS = {
   name: 'Acme Neuigkeiten',

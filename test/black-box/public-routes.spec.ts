@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { API_SCOPES } from '#kernel';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { openApiDocument, type OperationObject } from '#testing/openapi-validation';
-import { type System, sharedSystem } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { openApiDocument, type OperationObject } from '#testing/http/openapi-validation';
+import { type System, sharedSystem } from '#testing/programs/system';
 
 const HTML = 'text/html; charset=utf-8';
 

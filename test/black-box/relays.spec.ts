@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiClient } from '#testing/api-client';
-import type { SmtpSink } from '#testing/sink-rules';
-import { startSmtpSink } from '#testing/smtp-sink';
-import { sharedSystem, type System, type SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import type { SmtpSink } from '#testing/mail/sink-rules';
+import { startSmtpSink } from '#testing/mail/smtp-sink';
+import { sharedSystem, type System, type SystemProject } from '#testing/programs/system';
 
 const PASSWORD = 'a password that is never shown';
 

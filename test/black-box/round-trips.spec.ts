@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiClient } from '#testing/api-client';
-import { createTestDatabase, isOnCitus, type TestDatabase } from '#testing/database';
-import { type PostgresWire, watchPostgres } from '#testing/postgres-wire';
-import { type RunningProgram, startProgram } from '#testing/program';
-import { prepareProject, SECRETS } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { createTestDatabase, isOnCitus, type TestDatabase } from '#testing/postgres/database';
+import { type PostgresWire, watchPostgres } from '#testing/postgres/postgres-wire';
+import { type RunningProgram, startProgram } from '#testing/programs/program';
+import { prepareProject, SECRETS } from '#testing/programs/system';
 
 const PAGE = readFileSync('docs/internals/performance.md', 'utf8');
 

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { ProjectScope } from '#kernel';
-import { createTestDatabase, isOnCitus, type TestDatabase } from '#testing/database';
+import { createTestDatabase, isOnCitus, type TestDatabase } from '#testing/postgres/database';
 import {
   connectAsApplication,
   type Relation,
   relationsOf,
   RowWriter,
   settingsOf,
-} from '#testing/filled-tables';
-import { createProject } from '#testing/fixtures';
+} from '#testing/postgres/filled-tables';
+import { createProject } from '#testing/fixtures/fixtures';
 
 /** Tables that everybody may read, since they belong to nobody. */
 const PUBLIC_TABLES: Readonly<Record<string, string>> = {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { API_SCOPES, type ApiScope } from '#kernel';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { openApiDocument, type OperationObject } from '#testing/openapi-validation';
-import { expectProblem, timelessProblem } from '#testing/problems';
-import { type System, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { openApiDocument, type OperationObject } from '#testing/http/openapi-validation';
+import { expectProblem, timelessProblem } from '#testing/http/problems';
+import { type System, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 interface DocumentedOperation {
   readonly name: string;

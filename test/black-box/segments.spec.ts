@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { type System, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { type System, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 const STRANGE_ID = '019aa3b5-0000-7000-8000-000000000000';
 const rules = (where: unknown) => JSON.stringify({ version: 1, where });

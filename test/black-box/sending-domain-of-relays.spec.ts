@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { runCli } from '#testing/operator-cli';
-import type { RecordToPublish } from '#testing/published-records';
-import { sharedDns } from '#testing/shared-system-client';
-import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { runCli } from '#testing/programs/operator-cli';
+import type { RecordToPublish } from '#testing/mail/published-records';
+import { sharedDns } from '#testing/programs/shared-system-client';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 interface ShownRecord extends RecordToPublish {
   readonly status: string;

@@ -3,8 +3,8 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { NpmStart, PARTS, topicsOf } from '#testing/npm-start';
-import { takePort } from '#testing/ports';
+import { NpmStart, PARTS, topicsOf } from '#testing/programs/npm-start';
+import { takePort } from '#testing/programs/ports';
 
 describe('npm start', () => {
   let npm: NpmStart;

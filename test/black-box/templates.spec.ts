@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { expectProblem } from '#testing/problems';
-import { sharedSystem, type System } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { expectProblem } from '#testing/http/problems';
+import { sharedSystem, type System } from '#testing/programs/system';
 
 const blocks = (...all: readonly object[]) => JSON.stringify({ blocks: all });
 const text = (html: string) => ({ type: 'text', html });

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot, SPAN_ATTRIBUTES } from '#platform';
-import { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { startProgram } from '#testing/program';
-import { type RunningSystem, startSystem } from '#testing/system';
-import { type CollectedSpan, TraceCollector } from '#testing/trace-collector';
-import { WebhookReceiver } from '#testing/webhook-receiver';
+import { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { startProgram } from '#testing/programs/program';
+import { type RunningSystem, startSystem } from '#testing/programs/system';
+import { type CollectedSpan, TraceCollector } from '#testing/servers/trace-collector';
+import { WebhookReceiver } from '#testing/servers/webhook-receiver';
 
 const EMAIL = 'ada.lovelace@people.example';
 const GIVEN = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';

@@ -1,10 +1,10 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import sharp from 'sharp';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { sharedDns } from '#testing/shared-system-client';
-import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { sharedDns } from '#testing/programs/shared-system-client';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 type Links = Readonly<Record<'unsubscribe' | 'preferences' | 'view', string>>;
 

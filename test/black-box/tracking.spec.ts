@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { runCli } from '#testing/operator-cli';
-import { startProgram } from '#testing/program';
-import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { runCli } from '#testing/programs/operator-cli';
+import { startProgram } from '#testing/programs/program';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 const HUMAN = { 'user-agent': 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) Gecko/20100101 Firefox/140.0' };
 const TARGETS = ['one?utm_source=mail&utm_campaign=may', 'two', 'three'].map(

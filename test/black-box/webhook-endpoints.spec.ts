@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { runCliForJson } from '#testing/operator-cli';
-import { expectProblem } from '#testing/problems';
-import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
-import { WebhookReceiver } from '#testing/webhook-receiver';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { runCliForJson } from '#testing/programs/operator-cli';
+import { expectProblem } from '#testing/http/problems';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
+import { WebhookReceiver } from '#testing/servers/webhook-receiver';
 
 interface Delivery {
   readonly id: string;

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { runCliForJson } from '#testing/operator-cli';
-import type { RecordToPublish } from '#testing/published-records';
-import { sharedDns } from '#testing/shared-system-client';
-import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
-import { type ToldEvent, WebhookReceiver } from '#testing/webhook-receiver';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { runCliForJson } from '#testing/programs/operator-cli';
+import type { RecordToPublish } from '#testing/mail/published-records';
+import { sharedDns } from '#testing/programs/shared-system-client';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
+import { type ToldEvent, WebhookReceiver } from '#testing/servers/webhook-receiver';
 
 const ADA = 'ada@example.com';
 const consent = { source: 'signup-form' };

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/programs/system';
 
 const PAGE = `<!DOCTYPE html>
 <html lang="en"><head><title>Spring</title><style>.offer { color: #aa0000 } @media (max-width: 480px) { .offer { font-size: 20px } }</style></head>

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { query } from '#testing/citus';
-import { createProject } from '#testing/fixtures';
-import { ManualClock } from '#testing/clocks';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { query } from '#testing/postgres/citus';
+import { createProject } from '#testing/fixtures/fixtures';
+import { ManualClock } from '#testing/time/clocks';
 import { Database } from '../../libs/platform/src/database/database.js';
 import { distribute, isolate } from '../../libs/platform/src/database/distribution.js';
 import { jobType } from '../../libs/platform/src/jobs/job.js';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { type CitusCluster, createCitusDatabase, query, startCitus } from '#testing/citus';
-import { openTestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { runCli } from '#testing/operator-cli';
-import { startSystemOn } from '#testing/system';
+import { type CitusCluster, createCitusDatabase, query, startCitus } from '#testing/postgres/citus';
+import { openTestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { runCli } from '#testing/programs/operator-cli';
+import { startSystemOn } from '#testing/programs/system';
 import { type CampaignOnItsWay, CampaignRun } from '../long/chaos/campaign-run.fixture.js';
 
 const ENVIRONMENTS = 20;

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { z } from 'zod';
-import { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { openApiDocument, schemaFaults } from '#testing/openapi-validation';
-import { runCliForJson } from '#testing/operator-cli';
+import { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { openApiDocument, schemaFaults } from '#testing/http/openapi-validation';
+import { runCliForJson } from '#testing/programs/operator-cli';
 import type { campaignStatisticsView } from '../../apps/api/src/messaging/campaign-report.dto.js';
-import { type SharedSystem, sharedSystem } from '#testing/system';
+import { type SharedSystem, sharedSystem } from '#testing/programs/system';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -8,9 +8,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { FeedbackRequest } from '../../libs/deliverability/src/relays/kinds/kind.js';
 import { smtpKind } from '../../libs/deliverability/src/relays/kinds/smtp-kind.js';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { samplesOf } from '#testing/code-samples';
-import { takenPort } from '#testing/ports';
-import { compileIn, runIn } from '#testing/sample-room';
+import { samplesOf } from '#testing/fixtures/code-samples';
+import { takenPort } from '#testing/programs/ports';
+import { compileIn, runIn } from '#testing/http/sample-room';
 
 const PAGE = 'docs/relays/smtp.md';
 /** Only ends a hang. */

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parser } from '@prometheus-io/lezer-promql';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { eventually } from '#testing/eventually';
-import { type SharedSystem, sharedSystem } from '#testing/system';
+import { eventually } from '#testing/time/eventually';
+import { type SharedSystem, sharedSystem } from '#testing/programs/system';
 
 interface Panel {
   readonly id: number;

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import spectralCore, { type RulesetDefinition } from '@stoplight/spectral-core';
 import spectralRulesets from '@stoplight/spectral-rulesets';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { schemaFaults } from '#testing/openapi-validation';
-import { type SharedSystem, sharedSystem } from '#testing/system';
+import { schemaFaults } from '#testing/http/openapi-validation';
+import { type SharedSystem, sharedSystem } from '#testing/programs/system';
 
 const { Spectral } = spectralCore;
 const { oas } = spectralRulesets;

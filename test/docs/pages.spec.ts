@@ -2,8 +2,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { openApiDocument } from '#testing/openapi-validation';
-import { type SharedSystem, sharedSystem } from '#testing/system';
+import { openApiDocument } from '#testing/http/openapi-validation';
+import { type SharedSystem, sharedSystem } from '#testing/programs/system';
 
 const ROOT = projectRoot();
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');

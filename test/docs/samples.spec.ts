@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { type CodeSample, samplesOf } from '#testing/code-samples';
-import { compileIn, installSdk, openRoom, runIn, type SampleRoom } from '#testing/sample-room';
-import { sharedSystem, type System } from '#testing/system';
+import { type CodeSample, samplesOf } from '#testing/fixtures/code-samples';
+import { compileIn, installSdk, openRoom, runIn, type SampleRoom } from '#testing/http/sample-room';
+import { sharedSystem, type System } from '#testing/programs/system';
 
 const ROOT = projectRoot();
 const PAGES = [
@@ -42,7 +42,7 @@ const STRICT = `set -euo pipefail
 curl() { command curl --fail-with-body "$@"; }
 npm() {
   [ "$1 $2 $3" = 'run cli --' ] || { echo "The tests do not run npm $*" >&2; return 1; }
-  node "$ROOT/test/support/call-cli.js" "\${@:4}"
+  node "$ROOT/test/support/programs/call-cli.js" "\${@:4}"
 }
 command -v python3 > /dev/null || python3() { echo "No python3 here: $* is not run." >&2; }
 `;

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { schemaText } from '#testing/schema-text';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { schemaText } from '#testing/postgres/schema-text';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 
 const FILE = join(projectRoot(), 'docs/schema.sql');

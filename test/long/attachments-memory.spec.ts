@@ -3,11 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { memoryMb } from '../../bench/support/process-usage.js';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import type { SmtpSink } from '#testing/sink-rules';
-import { startSmtpSink } from '#testing/smtp-sink';
-import { type RunningSystem, startSystem } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import type { SmtpSink } from '#testing/mail/sink-rules';
+import { startSmtpSink } from '#testing/mail/smtp-sink';
+import { type RunningSystem, startSystem } from '#testing/programs/system';
 
 const itOnLinux = process.platform === 'linux' ? it : it.skip;
 const MB = 1_024 * 1_024;

@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { runCliForJson } from '#testing/operator-cli';
-import { type RunningProgram, startProgram } from '#testing/program';
-import { insertSubscribers } from '#testing/subscribers';
-import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { runCliForJson } from '#testing/programs/operator-cli';
+import { type RunningProgram, startProgram } from '#testing/programs/program';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/programs/system';
 
 const CLICKS = 300;
 const READER = { 'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64) Gecko' };

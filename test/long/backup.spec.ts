@@ -7,15 +7,15 @@ import {
   type PostgresServer,
   startPostgres,
 } from '../../libs/platform/src/embedded-postgres/embedded-postgres.js';
-import { takeBaseBackup } from '#testing/base-backup';
-import { ApiClient } from '#testing/api-client';
-import { openTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { runCli } from '#testing/operator-cli';
-import { type RunningProgram, startProgram } from '#testing/program';
-import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
-import { insertSubscribers } from '#testing/subscribers';
-import { type RunningSystem, SECRETS, startSystemOn } from '#testing/system';
+import { takeBaseBackup } from '#testing/postgres/base-backup';
+import { ApiClient } from '#testing/http/api-client';
+import { openTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { runCli } from '#testing/programs/operator-cli';
+import { type RunningProgram, startProgram } from '#testing/programs/program';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/mail/raw-smtp-sink';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
+import { type RunningSystem, SECRETS, startSystemOn } from '#testing/programs/system';
 
 const RECIPIENTS = 2_000;
 const CONNECTIONS = 2;

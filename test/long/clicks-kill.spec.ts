@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
-import type { ApiClient } from '#testing/api-client';
-import { readCsv } from '#testing/csv';
-import { eventually } from '#testing/eventually';
-import { runCli } from '#testing/operator-cli';
-import { type RunningProgram, startProgram } from '#testing/program';
-import { insertSubscribers } from '#testing/subscribers';
-import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { readCsv } from '#testing/fixtures/csv';
+import { eventually } from '#testing/time/eventually';
+import { runCli } from '#testing/programs/operator-cli';
+import { type RunningProgram, startProgram } from '#testing/programs/program';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/programs/system';
 
 const PEOPLE = 250;
 const ROUNDS = 5;

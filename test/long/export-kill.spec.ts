@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import type { ApiClient } from '#testing/api-client';
-import { readCsv } from '#testing/csv';
-import { eventually } from '#testing/eventually';
-import { startProgram } from '#testing/program';
-import { type RunningSystem, startSystem } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { readCsv } from '#testing/fixtures/csv';
+import { eventually } from '#testing/time/eventually';
+import { startProgram } from '#testing/programs/program';
+import { type RunningSystem, startSystem } from '#testing/programs/system';
 
 /** A few parts of the file. */
 const ROWS = Number(process.env['EXPORT_KILL_ROWS'] ?? 12_000);

@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import type { RunningSystem } from '#testing/system';
-import { startWatchedSystem, type WatchedPostgres, type WatchedSystem } from '#testing/watched-postgres';
+import type { TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import type { RunningSystem } from '#testing/programs/system';
+import {
+  startWatchedSystem,
+  type WatchedPostgres,
+  type WatchedSystem,
+} from '#testing/postgres/watched-postgres';
 
 /** Ten pieces, each of which is one statement. */
 const PEOPLE = 10_000;

@@ -1,14 +1,14 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Pool } from 'undici';
-import { type ApiAnswer, type ApiClient, readAnswer } from '#testing/api-client';
-import { type DnsServer, startDnsServer } from '#testing/dns-server';
-import { eventually } from '#testing/eventually';
-import { type GeneratedRequest, requestsOf } from '#testing/generated-requests';
-import { fillIn, known } from '#testing/hostile-values';
-import { type OpenApiDocument, openApiDocument, validateAnswer } from '#testing/openapi-validation';
-import * as fc from '#testing/properties';
-import { type RunningSystem, startSystem } from '#testing/system';
+import { type ApiAnswer, type ApiClient, readAnswer } from '#testing/http/api-client';
+import { type DnsServer, startDnsServer } from '#testing/mail/dns-server';
+import { eventually } from '#testing/time/eventually';
+import { type GeneratedRequest, requestsOf } from '#testing/random/generated-requests';
+import { fillIn, known } from '#testing/random/hostile-values';
+import { type OpenApiDocument, openApiDocument, validateAnswer } from '#testing/http/openapi-validation';
+import * as fc from '#testing/random/properties';
+import { type RunningSystem, startSystem } from '#testing/programs/system';
 
 /** The whole: `FUZZ_REQUESTS=20000`. The same requests again: `FUZZ_SEED=…`, as printed. */
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 800);

@@ -1,4 +1,4 @@
-import type { ApiClient } from '#testing/api-client';
+import type { ApiClient } from '#testing/http/api-client';
 import { GrowingAudience } from './growing-audience.fixture.js';
 import { GrowingMail } from './growing-mail.fixture.js';
 import { type Named, ProjectRequests, type Step } from './project-requests.fixture.js';

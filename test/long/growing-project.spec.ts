@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { runCliForJson } from '#testing/operator-cli';
-import type { TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { startProgram } from '#testing/program';
-import { type RunningSystem, SECRETS, type SystemProject } from '#testing/system';
+import { runCliForJson } from '#testing/programs/operator-cli';
+import type { TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { startProgram } from '#testing/programs/program';
+import { type RunningSystem, SECRETS, type SystemProject } from '#testing/programs/system';
 import {
   muchReadBy,
   startWatchedSystem,
   type WatchedPostgres,
   type WatchedStatement,
   type WatchedSystem,
-} from '#testing/watched-postgres';
+} from '#testing/postgres/watched-postgres';
 import { ProjectLife } from './growing-project.fixture.js';
 import type { Step } from './project-requests.fixture.js';
 

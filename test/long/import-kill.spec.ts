@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { startProgram } from '#testing/program';
-import { type RunningSystem, startSystem } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { startProgram } from '#testing/programs/program';
+import { type RunningSystem, startSystem } from '#testing/programs/system';
 
 /** Rows of the import in whose middle the worker is killed: a few batches of them. */
 const ROWS = Number(process.env['IMPORT_KILL_ROWS'] ?? 20_000);

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiClient } from '#testing/api-client';
-import { advanceTime, createTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { type RunningProgram, startProgram } from '#testing/program';
-import { prepareProject, SECRETS } from '#testing/system';
+import { ApiClient } from '#testing/http/api-client';
+import { advanceTime, createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { type RunningProgram, startProgram } from '#testing/programs/program';
+import { prepareProject, SECRETS } from '#testing/programs/system';
 
 const APIS = 3;
 const EVERY_MS = 5;

@@ -1,7 +1,7 @@
 import { describe, it } from '@jest/globals';
 import { memoryMb } from '../../bench/support/process-usage.js';
-import { eventually } from '#testing/eventually';
-import { startSystem } from '#testing/system';
+import { eventually } from '#testing/time/eventually';
+import { startSystem } from '#testing/programs/system';
 
 /** Linux only: its kernel tells what is resident. */
 const itOnLinux = process.platform === 'linux' ? it : it.skip;

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
-import type { SmtpSink } from '#testing/sink-rules';
-import { startSmtpSink } from '#testing/smtp-sink';
-import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
+import { eventually } from '#testing/time/eventually';
+import type { SmtpSink } from '#testing/mail/sink-rules';
+import { startSmtpSink } from '#testing/mail/smtp-sink';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/programs/system';
 
 const MESSAGES = Number(process.env['MESSAGES_CANCEL_MESSAGES'] ?? 400);
 const CLIENTS = 20;

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { startRawSmtpSink } from '#testing/raw-smtp-sink';
-import { type RunningProgram, startProgram } from '#testing/program';
-import type { SmtpSink } from '#testing/sink-rules';
-import { addKey, type RunningSystem, startSystem, type SystemProject } from '#testing/system';
+import { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { startRawSmtpSink } from '#testing/mail/raw-smtp-sink';
+import { type RunningProgram, startProgram } from '#testing/programs/program';
+import type { SmtpSink } from '#testing/mail/sink-rules';
+import { addKey, type RunningSystem, startSystem, type SystemProject } from '#testing/programs/system';
 
 /** The whole: 5 000 messages and 20 kills. */
 const MESSAGES = Number(process.env['MESSAGES_KILL_MESSAGES'] ?? 1_500);

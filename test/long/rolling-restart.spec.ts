@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { type LoadBalancer, startLoadBalancer } from '#testing/load-balancer';
-import { type RunningProgram, startProgram } from '#testing/program';
-import { prepareProject, SECRETS } from '#testing/system';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { type LoadBalancer, startLoadBalancer } from '#testing/servers/load-balancer';
+import { type RunningProgram, startProgram } from '#testing/programs/program';
+import { prepareProject, SECRETS } from '#testing/programs/system';
 
 const CLIENTS = 10;
 const ROUNDS = Number(process.env['ROLLING_RESTARTS'] ?? 1);

@@ -1,6 +1,6 @@
 import { newId, type ProjectScope } from '#kernel';
-import type { TestDatabase } from '#testing/database';
-import { fillEnvironment } from '#testing/filled-environment';
+import type { TestDatabase } from '#testing/postgres/database';
+import { fillEnvironment } from '#testing/programs/filled-environment';
 
 /** Keys and ids of one thing of each kind that a project has lists of. */
 export interface SettledProject {

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import type { ApiClient } from '#testing/api-client';
-import type { TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { startProgram } from '#testing/program';
-import type { RunningSystem } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import type { TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { startProgram } from '#testing/programs/program';
+import type { RunningSystem } from '#testing/programs/system';
 import {
   muchReadBy,
   startWatchedSystem,
   type WatchedPostgres,
   type WatchedStatement,
   type WatchedSystem,
-} from '#testing/watched-postgres';
+} from '#testing/postgres/watched-postgres';
 import { ProjectLife } from './growing-project.fixture.js';
 import { LOGGED_PERSON, settle, type SettledProject } from './settled-project.fixture.js';
 

@@ -7,12 +7,12 @@ import { type Attachment, encodeAttachments } from '../../libs/messaging/src/con
 import { buildMimeMessage, type MimeMessage } from '../../libs/messaging/src/content/mail/mime-message.js';
 import { readAttachments } from '../../libs/messaging/src/messages/attachment.js';
 import { SmtpTransport } from '#platform';
-import { ed25519Key, rsaKey } from '#testing/dkim-keys';
-import { verdicts } from '#testing/dkim-verdicts';
-import { eventually } from '#testing/eventually';
-import * as fc from '#testing/properties';
-import type { SmtpSink } from '#testing/sink-rules';
-import { startSmtpSink } from '#testing/smtp-sink';
+import { ed25519Key, rsaKey } from '#testing/mail/dkim-keys';
+import { verdicts } from '#testing/mail/dkim-verdicts';
+import { eventually } from '#testing/time/eventually';
+import * as fc from '#testing/random/properties';
+import type { SmtpSink } from '#testing/mail/sink-rules';
+import { startSmtpSink } from '#testing/mail/smtp-sink';
 import { describeWith, type Part } from './parts.js';
 import { startExim } from './support/exim.js';
 import type { Mta, NextHops } from './support/mta.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readReport } from '#deliverability';
 import { fluflSamples } from './support/flufl-corpus.js';
-import { sendmailReport } from '#testing/sendmail-report';
+import { sendmailReport } from '#testing/mail/sendmail-report';
 import { isRight, sisimaiSamples, suppressesWrongly } from './support/sisimai-corpus.js';
 import { sisimaiPhrases } from './support/sisimai-tables.js';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { CampaignRun } from '../long/chaos/campaign-run.fixture.js';
-import { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { type RunningProgram, startProgram } from '#testing/program';
-import { type RunningSystem, startSystem } from '#testing/system';
+import { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { type RunningProgram, startProgram } from '#testing/programs/program';
+import { type RunningSystem, startSystem } from '#testing/programs/system';
 import { describeWith } from './parts.js';
 import { wrongBy } from './support/faketime.js';
 

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
-import { freePort } from '#testing/ports';
-import { type RunningSystem, startSystem } from '#testing/system';
+import { eventually } from '#testing/time/eventually';
+import { freePort } from '#testing/programs/ports';
+import { type RunningSystem, startSystem } from '#testing/programs/system';
 import { describeWith, executableOf } from './parts.js';
 import { serverDirectory, type ServerProcess, startServerProcess } from './support/server-process.js';
 

@@ -5,10 +5,10 @@ import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { samplesOf } from '#testing/code-samples';
-import { openTestDatabase, type TestDatabase } from '#testing/database';
-import { runCliProgram } from '#testing/operator-cli';
-import { SECRETS, startSystemOn } from '#testing/system';
+import { samplesOf } from '#testing/fixtures/code-samples';
+import { openTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { runCliProgram } from '#testing/programs/operator-cli';
+import { SECRETS, startSystemOn } from '#testing/programs/system';
 import { describeWith, executableOf } from './parts.js';
 import { type EmptyPostgres, startEmptyPostgres } from './support/replicated-postgres.js';
 

@@ -8,10 +8,10 @@ import {
   type PostgresServer,
   startPostgres,
 } from '../../libs/platform/src/embedded-postgres/embedded-postgres.js';
-import type { ApiClient } from '#testing/api-client';
-import { openTestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { type RunningSystem, startSystemOn } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { openTestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { type RunningSystem, startSystemOn } from '#testing/programs/system';
 
 const DISK_MB = 400;
 const PIECE = Buffer.alloc(64 * 1024, 'x');

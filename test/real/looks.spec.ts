@@ -6,8 +6,8 @@ import { reportPage } from '../../apps/api/src/public-pages/report.controller.js
 import { sampleReport } from '../../bench/support/sample-report.js';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 import { Wording } from '#wording';
-import { Browser, type Shot } from '#testing/browser';
-import { readerJourney } from '#testing/reader-journey';
+import { Browser, type Shot } from '#testing/servers/browser';
+import { readerJourney } from '#testing/fixtures/reader-journey';
 import { describeWith, executableOf } from './parts.js';
 
 const FILE = join(projectRoot(), 'test/real/looks.json');

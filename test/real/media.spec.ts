@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import sharp from 'sharp';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { expectProblem } from '#testing/problems';
-import { type RunningSystem, startSystem } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { expectProblem } from '#testing/http/problems';
+import { type RunningSystem, startSystem } from '#testing/programs/system';
 import { describeWith } from './parts.js';
 import { type RealS3, startRealS3 } from './support/s3.js';
 

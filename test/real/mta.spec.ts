@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
+import { eventually } from '#testing/time/eventually';
 import { describeWith, type Part } from './parts.js';
 import { startExim } from './support/exim.js';
 import type { Mta, NextHops } from './support/mta.js';

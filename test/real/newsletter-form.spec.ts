@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { samplesOf } from '#testing/code-samples';
-import { eventually } from '#testing/eventually';
-import { freePort } from '#testing/ports';
-import { openRoom, runIn, type SampleRoom } from '#testing/sample-room';
-import { type RunningSystem, startSystem } from '#testing/system';
+import { samplesOf } from '#testing/fixtures/code-samples';
+import { eventually } from '#testing/time/eventually';
+import { freePort } from '#testing/programs/ports';
+import { openRoom, runIn, type SampleRoom } from '#testing/http/sample-room';
+import { type RunningSystem, startSystem } from '#testing/programs/system';
 import { describeWith, type Part } from './parts.js';
 import { serverDirectory, type ServerProcess, startServerProcess } from './support/server-process.js';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { Browser } from '#testing/browser';
-import { eventually } from '#testing/eventually';
-import { runCliForJson } from '#testing/operator-cli';
-import { takePort } from '#testing/ports';
-import { type RunningSystem, startSystem } from '#testing/system';
+import { Browser } from '#testing/servers/browser';
+import { eventually } from '#testing/time/eventually';
+import { runCliForJson } from '#testing/programs/operator-cli';
+import { takePort } from '#testing/programs/ports';
+import { type RunningSystem, startSystem } from '#testing/programs/system';
 import { describeWith, executableOf } from './parts.js';
 import { pageFaults } from './support/page-faults.js';
 

@@ -3,11 +3,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { LinkTokens } from '../../libs/platform/src/secrets/link-tokens.js';
-import type { ApiClient } from '#testing/api-client';
-import { Browser } from '#testing/browser';
-import { eventually } from '#testing/eventually';
-import { runCliForJson } from '#testing/operator-cli';
-import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { Browser } from '#testing/servers/browser';
+import { eventually } from '#testing/time/eventually';
+import { runCliForJson } from '#testing/programs/operator-cli';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/programs/system';
 import { describeWith, executableOf } from './parts.js';
 import { ACTIONS, BARS, type Expected, pageFaults } from './support/page-faults.js';
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe } from '@jest/globals';
-import { executable } from '#testing/executable';
+import { executable } from '#testing/programs/executable';
 
 /** Programs that nobody here wrote, and the executables that show that they are installed. */
 const EXECUTABLES = {

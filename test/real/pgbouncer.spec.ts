@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { Database } from '../../libs/platform/src/database/database.js';
-import type { ApiClient } from '#testing/api-client';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { startProgram } from '#testing/program';
-import { type RunningSystem, SECRETS, startSystemOn, type SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { startProgram } from '#testing/programs/program';
+import { type RunningSystem, SECRETS, startSystemOn, type SystemProject } from '#testing/programs/system';
 import { describeWith } from './parts.js';
 import { type PgBouncer, startPgBouncer } from './support/pgbouncer.js';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
+import { eventually } from '#testing/time/eventually';
 import { describeWith } from './parts.js';
 import { type Postfix, startPostfix } from './support/postfix.js';
 import { expectVariedMailsToArrive } from './support/varied-mails.js';

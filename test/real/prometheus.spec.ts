@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { eventually } from '#testing/eventually';
-import { type RunningSystem, startSystem } from '#testing/system';
+import { eventually } from '#testing/time/eventually';
+import { type RunningSystem, startSystem } from '#testing/programs/system';
 import { describeWith } from './parts.js';
 import { promtool, type RunningPrometheus, startPrometheus } from './support/prometheus.js';
 

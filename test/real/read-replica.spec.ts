@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '../../libs/platform/src/database/database.js';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { type RunningSystem, startSystemOn } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { type RunningSystem, startSystemOn } from '#testing/programs/system';
 import { describeWith } from './parts.js';
 import { type ReplicatedPostgres, startReplicatedPostgres } from './support/replicated-postgres.js';
 

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { CampaignRun } from '../long/chaos/campaign-run.fixture.js';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { eventually } from '#testing/eventually';
-import { freePort, isListening } from '#testing/ports';
+import { eventually } from '#testing/time/eventually';
+import { freePort, isListening } from '#testing/programs/ports';
 import { describeWith } from './parts.js';
 import { type RealRedis, startRealRedis } from './support/redis.js';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
-import { freePort } from '#testing/ports';
-import { SmtpClient } from '#testing/smtp-client';
+import { eventually } from '#testing/time/eventually';
+import { freePort } from '#testing/programs/ports';
+import { SmtpClient } from '#testing/mail/smtp-client';
 import { describeWith } from './parts.js';
 import { HOST, PostfixOfPage, USER } from './support/postfix-page.js';
 import type { ServerProcess } from './support/server-process.js';

@@ -4,12 +4,16 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { CampaignsService } from '../../libs/messaging/src/campaigns/campaigns.service.js';
 import { MessagingFixture } from '../../libs/messaging/src/messaging.fixture.js';
-import { ed25519Key, rsaKey } from '#testing/dkim-keys';
-import { type DnsServer, startDnsServer } from '#testing/dns-server';
-import { eventually } from '#testing/eventually';
-import { insertSendingDomain, publishSendingDomain, returnPathHostOf } from '#testing/sending-domain';
-import type { ReceivedMail, SmtpSink } from '#testing/sink-rules';
-import { startSmtpSink } from '#testing/smtp-sink';
+import { ed25519Key, rsaKey } from '#testing/mail/dkim-keys';
+import { type DnsServer, startDnsServer } from '#testing/mail/dns-server';
+import { eventually } from '#testing/time/eventually';
+import {
+  insertSendingDomain,
+  publishSendingDomain,
+  returnPathHostOf,
+} from '#testing/fixtures/sending-domain';
+import type { ReceivedMail, SmtpSink } from '#testing/mail/sink-rules';
+import { startSmtpSink } from '#testing/mail/smtp-sink';
 import { describeWith } from './parts.js';
 import { costs } from './support/filter-verdict.js';
 import { MAIL_CONTENTS } from './support/mail-contents.js';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { ApiClient } from '#testing/api-client';
-import { type DnsServer, startDnsServer } from '#testing/dns-server';
-import { eventually } from '#testing/eventually';
-import { startProgram } from '#testing/program';
-import { type RunningSystem, startSystem } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { type DnsServer, startDnsServer } from '#testing/mail/dns-server';
+import { eventually } from '#testing/time/eventually';
+import { startProgram } from '#testing/programs/program';
+import { type RunningSystem, startSystem } from '#testing/programs/system';
 import { describeWith } from './parts.js';
 import { type Caddy, startCaddy } from './support/caddy.js';
 

@@ -5,7 +5,7 @@ import mjml2html from 'mjml';
 import { compileContent } from '../../libs/messaging/src/content/document/content-compiler.js';
 import { footerOf } from '../../libs/messaging/src/content/processes/content-processes.service.js';
 import { Wording } from '../../libs/wording/src/index.js';
-import { Browser, type Shot } from '#testing/browser';
+import { Browser, type Shot } from '#testing/servers/browser';
 import { describeWith, executableOf } from './parts.js';
 
 /** Every component of `@react-email/components` 1.0.12, as `@react-email/render` writes it. */

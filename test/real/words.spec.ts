@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { reportPage } from '../../apps/api/src/public-pages/report.controller.js';
 import { sampleReport } from '../../bench/support/sample-report.js';
 import { SHIPPED_LOCALES } from '#kernel';
-import { Browser } from '#testing/browser';
-import { readerJourney } from '#testing/reader-journey';
+import { Browser } from '#testing/servers/browser';
+import { readerJourney } from '#testing/fixtures/reader-journey';
 import { Wording } from '#wording';
 import { describeWith, executableOf } from './parts.js';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { compileIn, installSdk } from '#testing/sample-room';
+import { compileIn, installSdk } from '#testing/http/sample-room';
 
 interface Operation {
   readonly operationId: string;

@@ -23,10 +23,10 @@ import {
   WebhookVerificationError,
 } from '#sdk';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { eventually } from '#testing/eventually';
-import { runCliForJson } from '#testing/operator-cli';
-import { letTimeGo, passTime, stopTime, waitingTimers } from '#testing/time-limits';
-import { addKey, type System, sharedSystem } from '#testing/system';
+import { eventually } from '#testing/time/eventually';
+import { runCliForJson } from '#testing/programs/operator-cli';
+import { letTimeGo, passTime, stopTime, waitingTimers } from '#testing/time/time-limits';
+import { addKey, type System, sharedSystem } from '#testing/programs/system';
 
 const consent = { source: 'signup-form' };
 

@@ -1,8 +1,8 @@
 import { createServer, type ListenOptions, Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { eventually } from '#testing/eventually';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { faultsOfRoutes } from '#testing/route-walk';
+import { eventually } from '#testing/time/eventually';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { faultsOfRoutes } from '#testing/http/route-walk';
 import { type Config, loadConfig } from '#platform';
 import { PROBLEM_TYPES } from '#platform/http';
 import { ApiLifecycle } from './api.module.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { array, assert, codePoint, property, string } from '#testing/properties';
+import { array, assert, codePoint, property, string } from '#testing/random/properties';
 import { html } from './html.js';
 
 describe('html', () => {

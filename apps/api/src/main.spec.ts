@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { isWaitingForLock } from '#testing/lock-waits';
-import { createProject } from '#testing/fixtures';
-import { isListening, takePort } from '#testing/ports';
-import { KNOWN_MODULES, type RunningProgram, startProgram } from '#testing/program';
-import { addKey } from '#testing/system';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { isWaitingForLock } from '#testing/postgres/lock-waits';
+import { createProject } from '#testing/fixtures/fixtures';
+import { isListening, takePort } from '#testing/programs/ports';
+import { KNOWN_MODULES, type RunningProgram, startProgram } from '#testing/programs/program';
+import { addKey } from '#testing/programs/system';
 
 describe('The api’s process', () => {
   let test: TestDatabase;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { API_SCOPES } from '#kernel';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { nearest } from './names.js';
 
 describe('The nearest word', () => {

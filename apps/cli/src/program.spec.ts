@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { API_SCOPES } from '#kernel';
-import { SystemClock } from '#testing/clocks';
+import { SystemClock } from '#testing/time/clocks';
 import { KeyAuthenticator } from '#access';
 import { Database, PostgresNotifications } from '#platform';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { runCli, runCliForJson, runCliProgram } from '#testing/operator-cli';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { runCli, runCliForJson, runCliProgram } from '#testing/programs/operator-cli';
 
 const ACME = ['tenant:create', '--key', 'ACME', '--name', 'Acme Ltd'];
 const project = (tenant: string, key: string) =>

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
-import { letTimeGo, passTime, stopTime, waitingTimers } from '#testing/time-limits';
+import { eventually } from '#testing/time/eventually';
+import { letTimeGo, passTime, stopTime, waitingTimers } from '#testing/time/time-limits';
 import { type ApiCall, DemoClient, type SentRequest, UnreachableError } from './demo-client.js';
 import { listAt } from './answer.js';
 

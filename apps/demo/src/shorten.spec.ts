@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { shortBody, shortJson } from './shorten.js';
 
 const answer = (text: string, json?: unknown) => ({ status: 200, headers: new Headers(), text, json });

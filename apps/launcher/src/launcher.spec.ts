@@ -5,8 +5,8 @@ import { cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
-import { freePort, takePort } from '#testing/ports';
+import { eventually } from '#testing/time/eventually';
+import { freePort, takePort } from '#testing/programs/ports';
 
 /** Says its pid at /pid, crashes at /crash; heeds no SIGTERM when STUBBORN. */
 const PROGRAM = (name: string) => `

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '#platform';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { takePort } from '#testing/ports';
-import { startProgram } from '#testing/program';
-import { SECRETS } from '#testing/system';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { takePort } from '#testing/programs/ports';
+import { startProgram } from '#testing/programs/program';
+import { SECRETS } from '#testing/programs/system';
 import { startWorker } from './start-worker.js';
 
 describe('The worker’s process', () => {

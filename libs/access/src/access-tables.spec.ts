@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#kernel';
 import { Database } from '#platform';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
 import { accessEntities } from './access-tables.js';
 import { ApiKey } from './api-key.js';
 import { ProjectRepository } from './project.repository.js';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { DomainValidationError, NotFoundError } from '#kernel';
-import { ManualClock } from '#testing/clocks';
+import { ManualClock } from '#testing/time/clocks';
 import { Database, OutgoingHttp } from '#platform';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
 import { accessEntities } from './access-tables.js';
 import { ProjectAlreadyExistsError } from './project.js';
 import { EnvironmentsQuery, ProjectRepository, ProjectsQuery } from './project.repository.js';

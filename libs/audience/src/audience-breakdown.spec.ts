@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { AudienceFixture, HOUR } from './audience.fixture.js';
 import type { AudienceBreakdown } from './audience-breakdown.query.js';
 import { RecipientsQuery } from './recipients.query.js';

@@ -2,10 +2,10 @@ import { Global, Injectable, type INestApplicationContext, Module, type Type } f
 import { NestFactory } from '@nestjs/core';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock, type EmailAddress, parseEmailAddress, type ProjectScope } from '#kernel';
-import { ManualClock } from '#testing/clocks';
+import { ManualClock } from '#testing/time/clocks';
 import { Publisher, CONFIG, Database, loadConfig, SilentPublisher } from '#platform';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { createProject } from '#testing/fixtures';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { createProject } from '#testing/fixtures/fixtures';
 import { AudiencePortsModule } from './audience-ports.module.js';
 import { audienceEntities } from './audience-tables.js';
 import { AudienceModule } from './audience.module.js';

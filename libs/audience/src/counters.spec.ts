@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import {
   AudienceWorkload,
   COMMON_KINDS,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { insertSubscribers } from '#testing/subscribers';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
 import { AudienceFixture } from './audience.fixture.js';
 import { RecipientsQuery } from './recipients.query.js';
 

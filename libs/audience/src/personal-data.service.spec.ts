@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { newId, NotFoundError, type ProjectScope } from '#kernel';
-import { tracesOf } from '#testing/traces';
+import { tracesOf } from '#testing/postgres/traces';
 import { address, AudienceFixture, PROOF } from './audience.fixture.js';
 import { AddressChangesService } from './sign-up/address-changes.service.js';
 import { consentProof } from './consents/consent.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId, type ProjectScope } from '#kernel';
 import { PostgresNotifications } from '#platform';
-import { eventually } from '#testing/eventually';
+import { eventually } from '#testing/time/eventually';
 import { address, AudienceFixture } from './audience.fixture.js';
 import { SubscriberEventsService } from './subscribers/subscriber-events.service.js';
 import { SegmentMembersService } from './segments/segment-members.service.js';

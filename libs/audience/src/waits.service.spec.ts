@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId, type ProjectScope } from '#kernel';
-import { eventually } from '#testing/eventually';
-import { isWaitingForLock } from '#testing/lock-waits';
-import { statementText, textsCompiledBy } from '#testing/statement-text';
+import { eventually } from '#testing/time/eventually';
+import { isWaitingForLock } from '#testing/postgres/lock-waits';
+import { statementText, textsCompiledBy } from '#testing/postgres/statement-text';
 import { address, AudienceFixture, HOUR } from './audience.fixture.js';
 import { SubscriberEventsService } from './subscribers/subscriber-events.service.js';
 import { WaitsService } from './waits.service.js';

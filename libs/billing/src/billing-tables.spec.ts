@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createProject } from '#testing/fixtures';
+import { createProject } from '#testing/fixtures/fixtures';
 import { type BillingFixture, startBilling } from './billing.fixture.js';
 import { Invoice } from './invoices/invoice.js';
 import { InvoiceRepository } from './invoices/invoice.repository.js';

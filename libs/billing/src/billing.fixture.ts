@@ -2,9 +2,9 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
 import { accessEntities } from '#access';
-import { ManualClock } from '#testing/clocks';
+import { ManualClock } from '#testing/time/clocks';
 import { Database, loadConfig, PlatformModule } from '#platform';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
 import { billingEntities } from './billing-tables.js';
 import { BillingModule } from './billing.module.js';
 

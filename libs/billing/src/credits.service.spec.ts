@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DomainValidationError, newId, type ProjectScope } from '#kernel';
-import { ManualClock } from '#testing/clocks';
-import type { TestDatabase } from '#testing/database';
-import { createProject } from '#testing/fixtures';
-import * as fc from '#testing/properties';
+import { ManualClock } from '#testing/time/clocks';
+import type { TestDatabase } from '#testing/postgres/database';
+import { createProject } from '#testing/fixtures/fixtures';
+import * as fc from '#testing/random/properties';
 import { type BillingFixture, startBilling } from './billing.fixture.js';
 import type { CreditReservation } from './credit.js';
 import { CreditsQuery } from './credits.query.js';

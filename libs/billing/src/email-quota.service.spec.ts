@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { createProject } from '#testing/fixtures';
-import { isWaitingForLock } from '#testing/lock-waits';
-import * as fc from '#testing/properties';
+import type { TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { createProject } from '#testing/fixtures/fixtures';
+import { isWaitingForLock } from '#testing/postgres/lock-waits';
+import * as fc from '#testing/random/properties';
 import { type BillingFixture, startBilling } from './billing.fixture.js';
 import { EmailQuotaService, isEmailShortage } from './email-quota.service.js';
 import { SubscriptionsService } from './subscriptions/subscriptions.service.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '#platform';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { createProject } from '#testing/fixtures';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { createProject } from '#testing/fixtures/fixtures';
 import { deliverabilityEntities } from './deliverability.schema.js';
 import { DkimKeyPair } from './dkim/dkim-key.js';
 import { failed } from './dns/record-verdict.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
-import { DAY, DeliverabilityFixture, HOUR, MINUTE } from '#testing/deliverability';
+import { DAY, DeliverabilityFixture, HOUR, MINUTE } from '#testing/fixtures/deliverability';
 import { TrackingHostChecksService } from './tracking-host-checks.service.js';
 import { TrackingHostsQuery } from './tracking-hosts.query.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { hostName, maskAddress, maskAddresses, parseEmailAddress } from './email-address.js';
 
 const keyOf = (input: string) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { compare, fisher, isClearlyAbove, proportion, pValue, shareOf, wilson, zOf } from './proportion.js';
 
 const anyProportion = fc
@@ -83,7 +83,7 @@ describe('The comparison of two shares', () => {
 });
 
 describe('As scipy has it', () => {
-  // test/support/scipy-proportions.py
+  // test/support/fixtures/scipy-proportions.py
   it.each([
     [[300, 1000], [200, 1000], [0.27240684247700486, 0.32912386091721724], 2.4175638811190183e-7],
     [[210, 1000], [200, 1000], [0.18588891937362567, 0.23633060054799632], 0.5796532713054177],

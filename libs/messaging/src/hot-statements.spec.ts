@@ -3,7 +3,7 @@ import { RecipientsQuery } from '#audience';
 import { EmailQuotaService } from '#billing';
 import { newId } from '#kernel';
 import { Database } from '#platform';
-import { statementText, textsCompiledBy } from '#testing/statement-text';
+import { statementText, textsCompiledBy } from '#testing/postgres/statement-text';
 import { AutomationsFixture, chain, delay, trigger } from './automations/automations.fixture.js';
 import { CampaignLifecycleService } from './campaigns/campaign-lifecycle.service.js';
 import { DeliveryClaimsQuery } from './sending/engine/delivery-claims.query.js';

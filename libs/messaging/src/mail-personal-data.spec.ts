@@ -11,12 +11,12 @@ import {
   TopicsService,
 } from '#audience';
 import { type EmailAddress, newId, parseEmailAddress, type ProjectScope } from '#kernel';
-import { ManualClock } from '#testing/clocks';
+import { ManualClock } from '#testing/time/clocks';
 import { Database, loadConfig, PlatformModule } from '#platform';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { createProject } from '#testing/fixtures';
-import { tracesOf } from '#testing/traces';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { createProject } from '#testing/fixtures/fixtures';
+import { tracesOf } from '#testing/postgres/traces';
 import { messagingEntities } from './messaging-tables.js';
 import { MailPreparationService } from './sending/mails/mail-preparation.service.js';
 import { DeliveryClaimsQuery } from './sending/engine/delivery-claims.query.js';

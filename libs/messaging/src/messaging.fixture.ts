@@ -2,7 +2,7 @@ import { type INestApplicationContext, Module, type Type } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
-import { ManualClock } from '#testing/clocks';
+import { ManualClock } from '#testing/time/clocks';
 import {
   Database,
   type Publisher,
@@ -11,10 +11,10 @@ import {
   PlatformModule,
   SilentPublisher,
 } from '#platform';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { insertSubscribers } from '#testing/subscribers';
-import { prepareProject, SECRETS } from '#testing/system';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
+import { prepareProject, SECRETS } from '#testing/programs/system';
 import { audienceEntities, AudiencePortsModule, consentProof, SignUpService, TopicsService } from '#audience';
 import { deliverabilityEntities } from '#deliverability';
 import { AutomationsWorkerModule } from './automations/automations.module.js';

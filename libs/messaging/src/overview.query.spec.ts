@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { newId, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { ManualClock } from '#testing/clocks';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { createProject } from '#testing/fixtures';
+import { ManualClock } from '#testing/time/clocks';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { createProject } from '#testing/fixtures/fixtures';
 import { OverviewQuery } from './overview.query.js';
 
 let test: TestDatabase;

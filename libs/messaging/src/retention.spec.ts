@@ -7,10 +7,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import pg from 'pg';
 import type { ProjectScope } from '#kernel';
 import { Database, LinkTokens, projectRoot } from '#platform';
-import { createTestDatabase, makeTemplate, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { isWaitingForLock } from '#testing/lock-waits';
-import { prepareProject } from '#testing/system';
+import { createTestDatabase, makeTemplate, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { isWaitingForLock } from '#testing/postgres/lock-waits';
+import { prepareProject } from '#testing/programs/system';
 import type { Campaign } from './campaigns/campaign.js';
 import { CampaignLifecycleService } from './campaigns/campaign-lifecycle.service.js';
 import { TrackedEventsService } from './engagement/tracked-events.service.js';

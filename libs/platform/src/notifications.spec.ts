@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { startRedis, type TestRedis } from '#testing/redis';
-import { letTimeGo, passTime, stopTime } from '#testing/time-limits';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { startRedis, type TestRedis } from '#testing/programs/redis';
+import { letTimeGo, passTime, stopTime } from '#testing/time/time-limits';
 import { Database } from './database/database.js';
 import { type Notification, type Notifications, Notifier } from './notifications.js';
 import { PostgresNotifications } from './postgres-notifications.js';

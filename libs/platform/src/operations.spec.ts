@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { takePort } from '#testing/ports';
+import { takePort } from '#testing/programs/ports';
 import { HealthChecks, listenFailure, Operations, OperationsServer } from './operations.js';
 
 describe('The operations port', () => {

@@ -2,8 +2,8 @@ import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { eventually } from '#testing/eventually';
-import { TraceCollector } from '#testing/trace-collector';
+import { eventually } from '#testing/time/eventually';
+import { TraceCollector } from '#testing/servers/trace-collector';
 import { OtlpTracer, type TracingConfig } from './otlp-tracer.js';
 import {
   beginSpan,

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { decode, encode } from 'dns-packet';
 import { Webhook } from 'standardwebhooks';
-import { localhostCertificate } from '#testing/localhost-certificate';
+import { localhostCertificate } from '#testing/servers/localhost-certificate';
 import {
   type AddressesOf,
   isPublicAddress,

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
 import { newId, NotFoundError, type ProjectScope } from '#kernel';
-import { ManualClock } from '#testing/clocks';
+import { ManualClock } from '#testing/time/clocks';
 import {
   type PublishedEvent,
   Database,
@@ -16,12 +16,12 @@ import {
   rowsOf,
   SecretBox,
 } from '#platform';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { isWaitingForLock } from '#testing/lock-waits';
-import { createProject } from '#testing/fixtures';
-import { statementText, textsCompiledBy } from '#testing/statement-text';
-import { WebhookReceiver } from '#testing/webhook-receiver';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { isWaitingForLock } from '#testing/postgres/lock-waits';
+import { createProject } from '#testing/fixtures/fixtures';
+import { statementText, textsCompiledBy } from '#testing/postgres/statement-text';
+import { WebhookReceiver } from '#testing/servers/webhook-receiver';
 import { Endpoint, type EventPattern } from './endpoint.js';
 import { EventLogQuery, type LoggedEvent } from './event-log.query.js';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository.js';

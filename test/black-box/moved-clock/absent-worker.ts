@@ -1,11 +1,11 @@
 import { beforeAll, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import type { DnsServer } from '#testing/dns-server';
-import { eventually } from '#testing/eventually';
-import { startProgram } from '#testing/program';
-import { publishRecords, type RecordToPublish } from '#testing/published-records';
-import { insertSubscribers } from '#testing/subscribers';
-import type { RunningSystem, SystemProject } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import type { DnsServer } from '#testing/mail/dns-server';
+import { eventually } from '#testing/time/eventually';
+import { startProgram } from '#testing/programs/program';
+import { publishRecords, type RecordToPublish } from '#testing/mail/published-records';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
+import type { RunningSystem, SystemProject } from '#testing/programs/system';
 
 const HOUR_MS = 3_600_000;
 

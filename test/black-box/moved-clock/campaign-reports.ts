@@ -1,12 +1,12 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { LinkTokens } from '#platform';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import type { ModelServer } from '#testing/model-server';
-import { runCliForJson } from '#testing/operator-cli';
-import { startProgram } from '#testing/program';
-import { insertSubscribers } from '#testing/subscribers';
-import type { RunningSystem, SystemProject } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import type { ModelServer } from '#testing/servers/model-server';
+import { runCliForJson } from '#testing/programs/operator-cli';
+import { startProgram } from '#testing/programs/program';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
+import type { RunningSystem, SystemProject } from '#testing/programs/system';
 
 /** Lease of a killed worker on its job: after it another may go on. */
 const LEASE_MS = 30_000;

@@ -1,8 +1,8 @@
 import { beforeAll, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { expectProblem } from '#testing/problems';
-import type { RunningSystem, SystemProject } from '#testing/system';
+import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { expectProblem } from '#testing/http/problems';
+import type { RunningSystem, SystemProject } from '#testing/programs/system';
 
 const HOUR_MS = 3_600_000;
 /** Hours ahead of UTC, by reader; the last one's zone is not known, and the project's is this. */

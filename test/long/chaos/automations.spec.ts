@@ -9,13 +9,13 @@ import {
   type Surroundings,
 } from '#testing/automations/model';
 import { type Person, PlainReading } from '#testing/automations/plain-reading';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { runCliForJson } from '#testing/operator-cli';
-import { type RunningProgram, startProgram } from '#testing/program';
-import * as fc from '#testing/properties';
-import { type RunningSystem, startSystem } from '#testing/system';
-import { WebhookReceiver } from '#testing/webhook-receiver';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { runCliForJson } from '#testing/programs/operator-cli';
+import { type RunningProgram, startProgram } from '#testing/programs/program';
+import * as fc from '#testing/random/properties';
+import { type RunningSystem, startSystem } from '#testing/programs/system';
+import { WebhookReceiver } from '#testing/servers/webhook-receiver';
 import { DEADLINE_MS, inForm, IS_WHOLE } from './campaign-run.fixture.js';
 
 const SEED = Number(process.env['AUTOMATION_MODEL_SEED'] ?? randomInt(2 ** 31));

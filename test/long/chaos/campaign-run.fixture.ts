@@ -1,9 +1,9 @@
-import { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { type Environment, type RunningProgram, startProgram } from '#testing/program';
-import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
-import { insertSubscribers } from '#testing/subscribers';
-import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
+import { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { type Environment, type RunningProgram, startProgram } from '#testing/programs/program';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/mail/raw-smtp-sink';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/programs/system';
 
 /** The whole form is run by `npm run test:chaos`, with CHAOS_RECIPIENTS people; the short one with the other tests. */
 export const IS_WHOLE = process.env['CHAOS'] === 'whole';

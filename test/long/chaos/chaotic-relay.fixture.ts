@@ -1,8 +1,8 @@
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { freePort } from '#testing/ports';
-import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
-import type { SinkAction } from '#testing/sink-rules';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { freePort } from '#testing/programs/ports';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/mail/raw-smtp-sink';
+import type { SinkAction } from '#testing/mail/sink-rules';
 import { DEADLINE_MS } from './campaign-run.fixture.js';
 
 /** Everyone whom a relay took a body for, and how often it took one as its own. */

@@ -6,7 +6,7 @@ import {
   type PostgresServer,
   startPostgres,
 } from '../../../libs/platform/src/embedded-postgres/embedded-postgres.js';
-import { openTestDatabase, type TestDatabase } from '#testing/database';
+import { openTestDatabase, type TestDatabase } from '#testing/postgres/database';
 
 /** A PostgreSQL of a test's own, with everything durable, that can be stopped at once. */
 export class CrashingPostgres {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
+import { eventually } from '#testing/time/eventually';
 import { CampaignRun, DEADLINE_MS, inForm } from './campaign-run.fixture.js';
 
 const CONNECTIONS = 3;

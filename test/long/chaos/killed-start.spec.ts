@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ApiClient } from '#testing/api-client';
-import { NpmStart, topicsOf } from '#testing/npm-start';
+import { ApiClient } from '#testing/http/api-client';
+import { NpmStart, topicsOf } from '#testing/programs/npm-start';
 
 describe('npm start', () => {
   let npm: NpmStart;

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
+import { eventually } from '#testing/time/eventually';
 import {
   CampaignRun,
   type CampaignOnItsWay,

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { insertSubscribers } from '#testing/subscribers';
-import type { SystemProject } from '#testing/system';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
+import type { SystemProject } from '#testing/programs/system';
 import { CampaignOnItsWay, CampaignRun, DEADLINE_MS, inForm, RECIPIENTS } from './campaign-run.fixture.js';
 
 const CONNECTIONS = 5;

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { runCliForJson } from '#testing/operator-cli';
-import { startRedis, type TestRedis } from '#testing/redis';
-import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
-import { WebhookReceiver } from '#testing/webhook-receiver';
+import type { ApiClient } from '#testing/http/api-client';
+import { eventually } from '#testing/time/eventually';
+import { runCliForJson } from '#testing/programs/operator-cli';
+import { startRedis, type TestRedis } from '#testing/programs/redis';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/programs/system';
+import { WebhookReceiver } from '#testing/servers/webhook-receiver';
 
 const consent = { source: 'signup-form' };
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
-import { startSystemOn } from '#testing/system';
+import { eventually } from '#testing/time/eventually';
+import { startSystemOn } from '#testing/programs/system';
 import { CampaignRun, DEADLINE_MS, inForm, RECIPIENTS } from './campaign-run.fixture.js';
 import { CrashingPostgres } from './crashing-postgres.fixture.js';
 

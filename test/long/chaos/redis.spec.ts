@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { eventually } from '#testing/eventually';
-import { startRedis, type TestRedis } from '#testing/redis';
+import { eventually } from '#testing/time/eventually';
+import { startRedis, type TestRedis } from '#testing/programs/redis';
 import { type CampaignOnItsWay, CampaignRun, DEADLINE_MS, inForm } from './campaign-run.fixture.js';
 
 const TIMES = inForm(2, 5);

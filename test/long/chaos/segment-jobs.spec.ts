@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { eventually } from '#testing/eventually';
-import { type RunningProgram, startProgram } from '#testing/program';
-import { type RunningSystem, startSystem } from '#testing/system';
+import { eventually } from '#testing/time/eventually';
+import { type RunningProgram, startProgram } from '#testing/programs/program';
+import { type RunningSystem, startSystem } from '#testing/programs/system';
 
 const RULES = JSON.stringify({ version: 1, where: { field: 'firstName', op: 'eq', value: 'Ada' } });
 const EVERY_MS = 60_000;

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
-import { startSystem } from '#testing/system';
+import { eventually } from '#testing/time/eventually';
+import { startSystem } from '#testing/programs/system';
 import {
   CampaignRun,
   type CampaignOnItsWay,

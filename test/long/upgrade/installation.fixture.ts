@@ -1,12 +1,12 @@
 import { makeApiKey } from '../../../libs/access/src/api-key.js';
 import PostalMime from 'postal-mime';
-import { ApiClient } from '#testing/api-client';
-import type { DnsServer } from '#testing/dns-server';
-import { eventually } from '#testing/eventually';
-import { runCliForJson } from '#testing/operator-cli';
-import { publishRecords, type RecordToPublish } from '#testing/published-records';
-import type { RawSmtpSink } from '#testing/raw-smtp-sink';
-import { addKey, type RunningSystem, startSystem } from '#testing/system';
+import { ApiClient } from '#testing/http/api-client';
+import type { DnsServer } from '#testing/mail/dns-server';
+import { eventually } from '#testing/time/eventually';
+import { runCliForJson } from '#testing/programs/operator-cli';
+import { publishRecords, type RecordToPublish } from '#testing/mail/published-records';
+import type { RawSmtpSink } from '#testing/mail/raw-smtp-sink';
+import { addKey, type RunningSystem, startSystem } from '#testing/programs/system';
 
 export const READERS = 30;
 const SENT_BEFORE = 10;

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
-import { eventually } from '#testing/eventually';
-import { freePort } from '#testing/ports';
+import { eventually } from '#testing/time/eventually';
+import { freePort } from '#testing/programs/ports';
 import { executableOf } from '../parts.js';
 import { serverDirectory, type ServerProcess, startServerProcess } from './server-process.js';
 

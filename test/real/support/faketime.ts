@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import type { Environment } from '#testing/program';
+import type { Environment } from '#testing/programs/program';
 import { executableOf } from '../parts.js';
 
 /**

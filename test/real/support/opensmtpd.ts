@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '#testing/ports';
+import { freePort } from '#testing/programs/ports';
 import { executableOf } from '../parts.js';
 import type { Mta, NextHops } from './mta.js';
 import { serverDirectory, startServerProcess } from './server-process.js';

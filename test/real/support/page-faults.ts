@@ -1,5 +1,5 @@
 import axe from 'axe-core';
-import type { Browser } from '#testing/browser';
+import type { Browser } from '#testing/servers/browser';
 
 /** Each width and each scheme, once. */
 const LOOKS = [

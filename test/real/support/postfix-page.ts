@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { samplesOf } from '#testing/code-samples';
-import { freePort } from '#testing/ports';
+import { samplesOf } from '#testing/fixtures/code-samples';
+import { freePort } from '#testing/programs/ports';
 import { projectRoot } from '../../../libs/platform/src/project-root.js';
 import { executableOf } from '../parts.js';
 import { instanceSettings, lines, runPostfix, SERVICES } from './postfix.js';

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '#testing/ports';
+import { freePort } from '#testing/programs/ports';
 import { executableOf } from '../parts.js';
 import type { NextHops } from './mta.js';
 import { serverDirectory, type ServerProcess, startServerProcess } from './server-process.js';

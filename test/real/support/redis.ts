@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually } from '#testing/eventually';
-import { freePort, isListening } from '#testing/ports';
+import { eventually } from '#testing/time/eventually';
+import { freePort, isListening } from '#testing/programs/ports';
 import { executableOf } from '../parts.js';
 
 /** A redis-server of a test's own that asks for a password, and can be killed and started again at its port. */

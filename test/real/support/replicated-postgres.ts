@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { migrate } from '../../../libs/platform/src/database/migrations.js';
-import { openTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { freePort } from '#testing/ports';
+import { openTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { freePort } from '#testing/programs/ports';
 import { executableOf } from '../parts.js';
 import { serverDirectory, type ServerProcess, startServerProcess } from './server-process.js';
 

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually } from '#testing/eventually';
-import { freePort } from '#testing/ports';
-import type { ReceivedMail } from '#testing/sink-rules';
+import { eventually } from '#testing/time/eventually';
+import { freePort } from '#testing/programs/ports';
+import type { ReceivedMail } from '#testing/mail/sink-rules';
 import { executableOf } from '../parts.js';
 import type { FilterVerdict } from './filter-verdict.js';
 

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { chmodSync, closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually } from '#testing/eventually';
-import { isListening } from '#testing/ports';
+import { eventually } from '#testing/time/eventually';
+import { isListening } from '#testing/programs/ports';
 
 /** A server that nobody here wrote, in the foreground of a process of its own. */
 export interface ServerProcess {

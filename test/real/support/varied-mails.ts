@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { authenticity } from '#testing/mail-authentication';
-import { messageIdOf, type ReceivedMail } from '#testing/sink-rules';
+import { authenticity } from '#testing/mail/mail-authentication';
+import { messageIdOf, type ReceivedMail } from '#testing/mail/sink-rules';
 import { addressesOf, DOMAIN, type WholeWay } from './whole-way.js';
 
 const LONG = 'a line that does not end '.repeat(200);

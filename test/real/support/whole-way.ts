@@ -1,13 +1,17 @@
-import { ed25519Key, rsaKey } from '#testing/dkim-keys';
-import type { ApiClient } from '#testing/api-client';
-import { type DnsServer, startDnsServer } from '#testing/dns-server';
-import { eventually } from '#testing/eventually';
-import { freePort } from '#testing/ports';
-import { startProgram } from '#testing/program';
-import { insertSendingDomain, publishSendingDomain, returnPathHostOf } from '#testing/sending-domain';
-import type { SmtpSink } from '#testing/sink-rules';
-import { startSmtpSink } from '#testing/smtp-sink';
-import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
+import { ed25519Key, rsaKey } from '#testing/mail/dkim-keys';
+import type { ApiClient } from '#testing/http/api-client';
+import { type DnsServer, startDnsServer } from '#testing/mail/dns-server';
+import { eventually } from '#testing/time/eventually';
+import { freePort } from '#testing/programs/ports';
+import { startProgram } from '#testing/programs/program';
+import {
+  insertSendingDomain,
+  publishSendingDomain,
+  returnPathHostOf,
+} from '#testing/fixtures/sending-domain';
+import type { SmtpSink } from '#testing/mail/sink-rules';
+import { startSmtpSink } from '#testing/mail/smtp-sink';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/programs/system';
 
 export const DOMAIN = 'news.acme.example';
 /** Domain to which the reports on its mails go. */

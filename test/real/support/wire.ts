@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { join } from '#testing/load-balancer';
-import { takenPort } from '#testing/ports';
+import { join } from '#testing/servers/load-balancer';
+import { takenPort } from '#testing/programs/ports';
 
 /** An end of a message, and the envelope of the next one behind it. */
 const AHEAD = /\r\n\.\r\nMAIL FROM:/g;

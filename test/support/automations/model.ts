@@ -1,4 +1,4 @@
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import type { ReEntry } from '../../../libs/messaging/src/automations/graph/node-config.js';
 import {
   contentJson,

@@ -5,8 +5,8 @@ import {
   type FeedbackRequest,
   UnreadableFeedbackError,
 } from '../../../libs/deliverability/src/relays/kinds/kind.js';
-import { damaged } from '../damaged-reports.js';
-import * as fc from '../properties.js';
+import { damaged } from '../random/damaged-reports.js';
+import * as fc from '../random/properties.js';
 
 const RUNS = fc.runs(1_000);
 const MAX_ID = 255;

@@ -1,6 +1,6 @@
 import type { FeedbackProof } from '../../../libs/deliverability/src/relays/kinds/kind.js';
-import { startSmtpSink } from '../smtp-sink.js';
-import type { SmtpSink } from '../sink-rules.js';
+import { startSmtpSink } from '../mail/smtp-sink.js';
+import type { SmtpSink } from '../mail/sink-rules.js';
 
 /** A mail that a provider took. */
 export interface TakenMail {

@@ -1,5 +1,5 @@
 import { createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { messageIdOf } from '../sink-rules.js';
+import { messageIdOf } from '../mail/sink-rules.js';
 import {
   fieldsOf,
   partsOf,

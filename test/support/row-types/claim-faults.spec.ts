@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
 import { checkClaims } from './claim-faults.js';
 import { Describer } from './described-statements.js';
 import type { RowClaim } from './row-claims.js';

@@ -4,12 +4,12 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { accessEntities, ApiKeysService } from '#access';
-import { ManualClock } from '#testing/clocks';
+import { ManualClock } from '#testing/time/clocks';
 import { loadConfig, Notifications, PlatformModule } from '#platform';
 import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { createProject, type TestProject } from '#testing/fixtures';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { createProject, type TestProject } from '#testing/fixtures/fixtures';
 import { AccessApiModule } from './access-api.module.js';
 
 const NOW = new Date('2026-03-01T00:00:00.000Z');

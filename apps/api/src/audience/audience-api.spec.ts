@@ -7,11 +7,11 @@ import { accessEntities, ApiKeysService } from '#access';
 import { audienceEntities, AudiencePortsModule } from '#audience';
 import { API_SCOPES } from '#kernel';
 import { OptInMailQueue, OptInMailsModule } from '#messaging';
-import { ManualClock } from '#testing/clocks';
+import { ManualClock } from '#testing/time/clocks';
 import { loadConfig, PlatformModule } from '#platform';
 import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { createProject } from '#testing/fixtures';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { createProject } from '#testing/fixtures/fixtures';
 import { AccessApiModule } from '../access/access-api.module.js';
 import { AudienceApiModule } from './audience-api.module.js';
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '#platform';
-import { ApiClient } from '#testing/api-client';
-import { ManualClock } from '#testing/clocks';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { createProject, type TestProject } from '#testing/fixtures';
-import { addKey } from '#testing/system';
+import { ApiClient } from '#testing/http/api-client';
+import { ManualClock } from '#testing/time/clocks';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { createProject, type TestProject } from '#testing/fixtures/fixtures';
+import { addKey } from '#testing/programs/system';
 import { type RunningApi, startApi } from '../start-api.js';
 
 const NOW = '2026-11-21T06:00:00.000Z';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { type SampleApi, startSampleApi } from '#testing/sample-api';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { type SampleApi, startSampleApi } from '#testing/http/sample-api';
 import { ApiDocument } from './api-document.js';
 import type { OpenApiDocument, OperationEntry } from './document.js';
 

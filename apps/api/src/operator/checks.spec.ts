@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { CountersService } from '#audience';
 import { Database } from '#platform';
-import { ManualClock } from '#testing/clocks';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
+import { ManualClock } from '#testing/time/clocks';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
 import { ChecksController } from './system.controller.js';
 
 const STATEMENT_MS = 100;

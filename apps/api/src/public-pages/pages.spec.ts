@@ -1,7 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { SHIPPED_LOCALES } from '#kernel';
 import { Wording } from '#wording';
-import { array, assert, codePoint, constantFrom, oneof, property, record, string } from '#testing/properties';
+import {
+  array,
+  assert,
+  codePoint,
+  constantFrom,
+  oneof,
+  property,
+  record,
+  string,
+} from '#testing/random/properties';
 import {
   alreadyConfirmedPage,
   confirmationNotNeededPage,

@@ -16,7 +16,7 @@ import {
   TopicsService,
 } from '#audience';
 import { newId, parseEmailAddress, type ProjectScope } from '#kernel';
-import { ManualClock } from '#testing/clocks';
+import { ManualClock } from '#testing/time/clocks';
 import {
   MailPersonalDataService,
   messagingEntities,
@@ -26,9 +26,9 @@ import {
 } from '#messaging';
 import { Database, type LinkKind, LinkTokens, loadConfig, PlatformModule } from '#platform';
 import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { createProject } from '#testing/fixtures';
-import { tracesOf } from '#testing/traces';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { createProject } from '#testing/fixtures/fixtures';
+import { tracesOf } from '#testing/postgres/traces';
 import { AccessApiModule } from '../access/access-api.module.js';
 import { registerFormParsers } from './form-body.js';
 import { PublicPagesModule } from './public-pages.module.js';

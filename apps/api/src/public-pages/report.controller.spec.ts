@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { assert, codePoint, integer, property, string } from '#testing/properties';
+import { assert, codePoint, integer, property, string } from '#testing/random/properties';
 import { Wording } from '#wording';
 import { sampleReport } from '../../../../bench/support/sample-report.js';
 import { renderMarkdown } from '../docs/markdown.js';

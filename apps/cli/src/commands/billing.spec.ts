@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { runCli, runCliForJson } from '#testing/operator-cli';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { runCli, runCliForJson } from '#testing/programs/operator-cli';
 
 describe('The operator’s billing commands', () => {
   let test: TestDatabase;

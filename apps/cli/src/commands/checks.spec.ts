@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { AuditLogService, Database } from '#platform';
-import { SystemClock } from '#testing/clocks';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { createProject } from '#testing/fixtures';
-import { runCli, runCliForJson } from '#testing/operator-cli';
-import { insertSubscribers } from '#testing/subscribers';
+import { SystemClock } from '#testing/time/clocks';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { createProject } from '#testing/fixtures/fixtures';
+import { runCli, runCliForJson } from '#testing/programs/operator-cli';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
 
 const TOPIC = '01936e5c-0000-7000-8000-000000000001';
 

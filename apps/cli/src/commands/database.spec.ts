@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { ed25519Key, rsaKey } from '#testing/dkim-keys';
-import { createProject } from '#testing/fixtures';
-import { runCli, runCliForJson } from '#testing/operator-cli';
-import { insertSendingDomain } from '#testing/sending-domain';
-import { SECRETS } from '#testing/system';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { ed25519Key, rsaKey } from '#testing/mail/dkim-keys';
+import { createProject } from '#testing/fixtures/fixtures';
+import { runCli, runCliForJson } from '#testing/programs/operator-cli';
+import { insertSendingDomain } from '#testing/fixtures/sending-domain';
+import { SECRETS } from '#testing/programs/system';
 import { SecretBox } from '#platform';
 
 describe('master-key:rotate', () => {

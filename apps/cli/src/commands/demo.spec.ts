@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { pino } from 'pino';
 import { KeyAuthenticator } from '#access';
 import { API_SCOPES } from '#kernel';
-import { SystemClock } from '#testing/clocks';
+import { SystemClock } from '#testing/time/clocks';
 import { Database, PostgresNotifications } from '#platform';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { runCliForJson } from '#testing/operator-cli';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { runCliForJson } from '#testing/programs/operator-cli';
 
 describe('demo:seed makes a demo project', () => {
   let test: TestDatabase;

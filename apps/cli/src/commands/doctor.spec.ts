@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { type DnsServer, startDnsServer } from '#testing/dns-server';
-import { runCli } from '#testing/operator-cli';
-import { startRedis, type TestRedis } from '#testing/redis';
-import { TraceCollector } from '#testing/trace-collector';
-import type { SmtpSink } from '#testing/sink-rules';
-import { startSmtpSink } from '#testing/smtp-sink';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { type DnsServer, startDnsServer } from '#testing/mail/dns-server';
+import { runCli } from '#testing/programs/operator-cli';
+import { startRedis, type TestRedis } from '#testing/programs/redis';
+import { TraceCollector } from '#testing/servers/trace-collector';
+import type { SmtpSink } from '#testing/mail/sink-rules';
+import { startSmtpSink } from '#testing/mail/smtp-sink';
 
 interface Finding {
   readonly check: string;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { createNewsOfAcme, runCli, runCliForJson } from '#testing/operator-cli';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { createNewsOfAcme, runCli, runCliForJson } from '#testing/programs/operator-cli';
 
 describe('The operator', () => {
   let test: TestDatabase;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
 import type { TopicView } from '../topics/topics.query.js';
 import { act, type Consent, type ConsentAction, subscriberStatus } from './consent.js';

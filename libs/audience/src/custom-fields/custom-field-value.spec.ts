@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { parseCustomFieldValue } from './custom-field-value.js';
 import type { CustomFieldType } from './custom-field.js';
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { stringify } from 'csv-stringify/sync';
 import { parseEmailAddress } from '#kernel';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { CsvReader, type CsvRecord } from './csv-reader.js';
 
 /** All records, the header first; `addressAt`: the column of the address, if there is one. */

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { CompiledQuery } from 'kysely';
 import { NotFoundError, type ProjectScope } from '#kernel';
-import { statementText, textsCompiledBy } from '#testing/statement-text';
+import { statementText, textsCompiledBy } from '#testing/postgres/statement-text';
 import { address, AudienceFixture, HOUR, PROOF, QueuedOptInMails } from '../audience.fixture.js';
 import type { CustomFieldType } from '../custom-fields/custom-field.js';
 import { CustomFieldsService } from '../custom-fields/custom-fields.service.js';

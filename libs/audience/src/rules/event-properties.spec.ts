@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import * as fc from '#testing/properties';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import * as fc from '#testing/random/properties';
 import { propertiesPath, propertyTestsOf } from './event-properties.js';
 import type { PropertyTest } from './rule.js';
 

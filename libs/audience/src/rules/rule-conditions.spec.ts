@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { EMAIL, errorsOf, faultsBelow, read } from '#testing/rules';
+import { EMAIL, errorsOf, faultsBelow, read } from '#testing/random/rules';
 
 const event = (subject: object, rest: object = {}) => ({
   event: subject,

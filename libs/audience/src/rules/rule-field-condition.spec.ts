@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { EMAIL, errorsOf, faultsBelow, field, read } from '#testing/rules';
+import { EMAIL, errorsOf, faultsBelow, field, read } from '#testing/random/rules';
 
 describe('a rule of a field', () => {
   const text = (is: string, ...values: readonly string[]) => ({ test: 'text', is, values });

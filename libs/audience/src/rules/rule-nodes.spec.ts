@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseRuleText, readRules, referencesIn } from './rule-reader.js';
-import { CATALOGUE, EMAIL, errorsOf, faultsBelow, read } from '#testing/rules';
+import { CATALOGUE, EMAIL, errorsOf, faultsBelow, read } from '#testing/random/rules';
 
 describe('rules as a whole', () => {
   it('are read as they are nested', () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
 import { DeliveryActivityQuery } from '#messaging';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import {
   CONSENTS,
   days,
@@ -18,7 +18,7 @@ import {
   STATUSES,
   texts,
   URLS,
-} from '#testing/segment-rules';
+} from '#testing/random/segment-rules';
 import { address, AudienceFixture } from '../audience.fixture.js';
 import { ActivityCatalogue, RuleCatalogueQuery } from './rule-catalogue.query.js';
 import { evaluate, type EventFact, type SubscriberFacts } from './rule-evaluator.fixture.js';

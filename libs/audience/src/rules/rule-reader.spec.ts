@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '#testing/properties';
-import { FIELDS, ruleNodes } from '#testing/segment-rules';
+import * as fc from '#testing/random/properties';
+import { FIELDS, ruleNodes } from '#testing/random/segment-rules';
 import { namedInRules, parseRuleText, readRules, referencesIn } from './rule-reader.js';
 import type { KnownField, RuleCatalogue } from './rule.js';
 

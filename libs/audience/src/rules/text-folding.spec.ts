@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import * as fc from '#testing/properties';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import * as fc from '#testing/random/properties';
 import { folded } from './text-folding.js';
 
 /** Assigned by Unicode 17, which PostgreSQL 18 does not know: a few Latin letters and the script Beria Erfe. */

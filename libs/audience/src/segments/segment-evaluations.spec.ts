@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { insertSubscribers } from '#testing/subscribers';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
 import { AudienceFixture } from '../audience.fixture.js';
 import { SegmentEvaluationsService } from './segment-evaluations.service.js';
 import { SegmentsService } from './segments.service.js';

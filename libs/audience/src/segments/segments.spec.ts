@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { DomainValidationError, InUseError, newId, NotFoundError, type ProjectScope } from '#kernel';
-import { evaluateDueSegments } from '#testing/due-segments';
+import { evaluateDueSegments } from '#testing/time/due-segments';
 import { address, AudienceFixture, HOUR, MINUTE, PROOF } from '../audience.fixture.js';
 import { RecipientsQuery } from '../recipients.query.js';
 import { ConsentsService } from '../sign-up/consents.service.js';

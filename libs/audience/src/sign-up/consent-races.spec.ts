@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DomainError, newId, type ProjectScope } from '#kernel';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { address, AudienceFixture, ConfirmationPages, HOUR, PROOF } from '../audience.fixture.js';
 import { PersonalDataService } from '../personal-data.service.js';
 import { AddressChangesService } from './address-changes.service.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newId, type ProjectScope } from '#kernel';
-import { statementText, textsCompiledBy } from '#testing/statement-text';
+import { statementText, textsCompiledBy } from '#testing/postgres/statement-text';
 import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
 import { PersonalDataService } from '../personal-data.service.js';
 import { TriggersService } from '../triggers.service.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Cursor, ProjectScope } from '#kernel';
 import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
-import { insertSubscribers } from '#testing/subscribers';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
 import { CountersService } from '../counters.service.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import type { TopicView } from '../topics/topics.query.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { InUseError, NotFoundError, type ProjectScope } from '#kernel';
-import { insertSubscribers } from '#testing/subscribers';
+import { insertSubscribers } from '#testing/fixtures/subscribers';
 import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import { UsageCatalogueService } from '../usage-catalogue.service.js';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { InvalidStateError } from '#kernel';
-import { ManualClock } from '#testing/clocks';
-import { createProject, type TestProject } from '#testing/fixtures';
-import * as fc from '#testing/properties';
-import { type StandInEvent, StripeStandIn } from '#testing/stripe-stand-in';
+import { ManualClock } from '#testing/time/clocks';
+import { createProject, type TestProject } from '#testing/fixtures/fixtures';
+import * as fc from '#testing/random/properties';
+import { type StandInEvent, StripeStandIn } from '#testing/servers/stripe-stand-in';
 import { type BillingFixture, startBilling } from '../billing.fixture.js';
 import { dueCents } from '../invoices/invoice.js';
 import { InvoicesQuery } from '../invoices/invoices.query.js';

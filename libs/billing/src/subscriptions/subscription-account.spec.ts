@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { InvalidStateError } from '#kernel';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import type { PlanTier } from '../plan.js';
 import type { BillingInterval, BillingPeriod } from './billing-period.js';
 import { GRACE_DAYS, RESTRICTED_DAYS, SubscriptionAccount } from './subscription-account.js';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DomainValidationError, InvalidStateError } from '#kernel';
-import { ManualClock } from '#testing/clocks';
-import { createProject, type TestProject } from '#testing/fixtures';
+import { ManualClock } from '#testing/time/clocks';
+import { createProject, type TestProject } from '#testing/fixtures/fixtures';
 import { type BillingFixture, startBilling } from '../billing.fixture.js';
 import { InvoicesQuery } from '../invoices/invoices.query.js';
 import { InvoicesService } from '../invoices/invoices.service.js';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { EnvironmentsQuery } from '#access';
 import { newId, type ProjectScope } from '#kernel';
-import { ManualClock } from '#testing/clocks';
+import { ManualClock } from '#testing/time/clocks';
 import { Database } from '#platform';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { createProject } from '#testing/fixtures';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { createProject } from '#testing/fixtures/fixtures';
 import type { Report } from './report.js';
 import { ReportsService } from './reports.service.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { GIVE_UP_AFTER_MS, nextAttemptAt } from './retry-schedule.js';
 
 const start = new Date('2026-01-01T00:00:00.000Z');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { newId } from '#kernel';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { base32, bytesOfBase32, ReturnPaths, UnsubscribeAddresses } from './return-path.js';
 
 const HOST = 'bounces.shop.example';

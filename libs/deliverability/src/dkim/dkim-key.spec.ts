@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { ed25519Key, rsaKey } from '#testing/dkim-keys';
+import { ed25519Key, rsaKey } from '#testing/mail/dkim-keys';
 import { BrokenSigningKeyError, parseSigningKey, SigningKeyring } from './dkim-key.js';
 
 describe('a DKIM key', () => {

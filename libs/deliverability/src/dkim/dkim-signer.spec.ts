@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { joinOctets, sizeOf } from '#kernel';
-import { ed25519Key, type PublishedKey, rsaKey } from '#testing/dkim-keys';
-import * as fc from '#testing/properties';
-import { turnsDuring } from '#testing/loop-turns';
+import { ed25519Key, type PublishedKey, rsaKey } from '#testing/mail/dkim-keys';
+import * as fc from '#testing/random/properties';
+import { turnsDuring } from '#testing/time/loop-turns';
 import { RelaxedBodyHash, relaxedBodyHash } from './canonical-form.js';
 import { DkimSigner, SigningTurns } from './dkim-signer.js';
-import { verdicts } from '#testing/dkim-verdicts';
+import { verdicts } from '#testing/mail/dkim-verdicts';
 import { parseSigningKey } from './dkim-key.js';
 
 const DOMAIN = 'mail.acme.example';

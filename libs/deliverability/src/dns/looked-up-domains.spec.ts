@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ManualClock } from '#testing/clocks';
-import { type DnsServer, startDnsServer } from '#testing/dns-server';
+import { ManualClock } from '#testing/time/clocks';
+import { type DnsServer, startDnsServer } from '#testing/mail/dns-server';
 import { DnsReaderService } from './dns-reader.service.js';
 import { SenderHostsService } from './sender-hosts.service.js';
 

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type DnsServer, startDnsServer } from '#testing/dns-server';
+import { type DnsServer, startDnsServer } from '#testing/mail/dns-server';
 import { DnsReaderService } from './dns-reader.service.js';
 import { checkRecord, type ExpectedRecord } from './record-checks.js';
 

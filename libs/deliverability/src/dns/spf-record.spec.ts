@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { parseSpf } from './spf-check.js';
 import { parseTagList } from './record-verdict.js';
 

@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { allChecks, campaign, codes, messages, NOW, withContent, withDomain } from '#testing/campaign-facts';
+import {
+  allChecks,
+  campaign,
+  codes,
+  messages,
+  NOW,
+  withContent,
+  withDomain,
+} from '#testing/fixtures/campaign-facts';
 import { analyseCampaign } from './campaign-checks.js';
 import type { CampaignFacts, DestinationFacts } from './campaign-facts.js';
 import { CRITICAL_WEIGHTS, INFORMATION_WEIGHTS, summarise, WARNING_WEIGHTS } from './pre-send-check.js';

@@ -1,7 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CampaignFacts } from './campaign-facts.js';
 import { summarise, WARNING_WEIGHTS } from './pre-send-check.js';
-import { allChecks, messages, NOW, withContent, withDomain, withReplies } from '#testing/campaign-facts';
+import {
+  allChecks,
+  messages,
+  NOW,
+  withContent,
+  withDomain,
+  withReplies,
+} from '#testing/fixtures/campaign-facts';
 
 const DAY = 86_400_000;
 const daysAgo = (days: number) => new Date(NOW.getTime() - days * DAY);

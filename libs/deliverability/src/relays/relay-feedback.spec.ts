@@ -3,11 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { Registry } from 'prom-client';
 import { EnvironmentsQuery } from '#access';
 import { newId, type ProjectScope, UnavailableError } from '#kernel';
-import { ManualClock } from '#testing/clocks';
+import { ManualClock } from '#testing/time/clocks';
 import { Database, LinkTokens, loadConfig, OutgoingHttp, type OutgoingRequest, SecretBox } from '#platform';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { createProject } from '#testing/fixtures';
-import { takenPort } from '#testing/ports';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { createProject } from '#testing/fixtures/fixtures';
+import { takenPort } from '#testing/programs/ports';
 import type { PostedFeedback, ProviderEvent, TakenMail } from '#testing/relays/provider-sink';
 import { snsPost } from '#testing/relays/ses';
 import { snsCertificate } from '#testing/relays/sns-certificate';

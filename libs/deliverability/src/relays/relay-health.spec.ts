@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { ProjectScope } from '#kernel';
-import { DeliverabilityFixture } from '#testing/deliverability';
-import type { SmtpSink } from '#testing/sink-rules';
-import { startSmtpSink } from '#testing/smtp-sink';
+import { DeliverabilityFixture } from '#testing/fixtures/deliverability';
+import type { SmtpSink } from '#testing/mail/sink-rules';
+import { startSmtpSink } from '#testing/mail/smtp-sink';
 import { RelayHealthService } from './relay-health.service.js';
 import type { Relay } from './relay.js';
 import { RelayRepository } from './relay.repository.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
-import { DAY, DeliverabilityFixture, HOUR, MINUTE } from '#testing/deliverability';
+import { DAY, DeliverabilityFixture, HOUR, MINUTE } from '#testing/fixtures/deliverability';
 import { DomainChecksService } from './domain-checks.service.js';
 import type { SendingDomainView } from './sending-domains.query.js';
 import { DomainControlService, SendingDomainsService } from './sending-domains.service.js';

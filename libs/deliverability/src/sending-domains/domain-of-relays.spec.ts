@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
-import { eventually } from '#testing/eventually';
-import { DAY, DeliverabilityFixture } from '#testing/deliverability';
+import { eventually } from '#testing/time/eventually';
+import { DAY, DeliverabilityFixture } from '#testing/fixtures/deliverability';
 import type { RecordPurpose } from '../dns/dns-record.js';
 import type { WantedRelay } from '../relays/relay.js';
 import { RelaysService } from '../relays/relays.service.js';

@@ -8,10 +8,10 @@ import {
   type ProjectScope,
   UnavailableError,
 } from '#kernel';
-import { DAY, DeliverabilityFixture } from '#testing/deliverability';
-import { eventually } from '#testing/eventually';
-import { publishRecords } from '#testing/published-records';
-import { letTimeGo, passTime, stopTime, waitingTimers } from '#testing/time-limits';
+import { DAY, DeliverabilityFixture } from '#testing/fixtures/deliverability';
+import { eventually } from '#testing/time/eventually';
+import { publishRecords } from '#testing/mail/published-records';
+import { letTimeGo, passTime, stopTime, waitingTimers } from '#testing/time/time-limits';
 import { DkimKeysService } from '../dkim/dkim-keys.service.js';
 import { DomainChecksService } from './domain-checks.service.js';
 import { DomainVerificationService } from './domain-verification.service.js';

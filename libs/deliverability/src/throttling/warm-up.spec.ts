@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { warmUpDay, warmUpDays } from './warm-up.js';
 
 const DAY = 86_400_000;

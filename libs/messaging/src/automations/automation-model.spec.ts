@@ -9,8 +9,8 @@ import {
   TopicsService,
 } from '#audience';
 import { Database, isUnavailability } from '#platform';
-import * as fc from '#testing/properties';
-import { WebhookReceiver } from '#testing/webhook-receiver';
+import * as fc from '#testing/random/properties';
+import { WebhookReceiver } from '#testing/servers/webhook-receiver';
 import { MailPersonalDataService } from '../mail-personal-data.service.js';
 import { automationDiscrepancies } from '../reports/statistics/automation-check.query.js';
 import { address, AutomationsFixture, PROOF } from './automations.fixture.js';

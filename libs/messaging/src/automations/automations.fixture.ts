@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { consentProof, SignUpService, TopicsService, type TopicView } from '#audience';
 import { type EmailAddress, type Environment, parseEmailAddress, type ProjectScope } from '#kernel';
 import type { Publisher } from '#platform';
-import { prepareProject } from '#testing/system';
+import { prepareProject } from '#testing/programs/system';
 import { MessagingFixture } from '../messaging.fixture.js';
 import type { AutomationFields } from './automation.js';
 import { AutomationsQuery, type AutomationView } from './automations.query.js';

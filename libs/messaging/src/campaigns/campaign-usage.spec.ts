@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { CustomFieldsService, CustomFieldsQuery, SegmentsService, TopicsService } from '#audience';
 import { InUseError, type ProjectScope } from '#kernel';
-import { startRawSmtpSink } from '#testing/raw-smtp-sink';
-import type { SmtpSink } from '#testing/sink-rules';
+import { startRawSmtpSink } from '#testing/mail/raw-smtp-sink';
+import type { SmtpSink } from '#testing/mail/sink-rules';
 import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import type { CampaignDraft } from './campaign.js';
 import { CampaignsService } from './campaigns.service.js';

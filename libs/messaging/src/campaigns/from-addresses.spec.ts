@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newId, type ProjectScope } from '#kernel';
-import { ed25519Key } from '#testing/dkim-keys';
-import { type DnsServer, startDnsServer } from '#testing/dns-server';
-import { insertSendingDomain, publishSendingDomain } from '#testing/sending-domain';
+import { ed25519Key } from '#testing/mail/dkim-keys';
+import { type DnsServer, startDnsServer } from '#testing/mail/dns-server';
+import { insertSendingDomain, publishSendingDomain } from '#testing/fixtures/sending-domain';
 import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import { PreSendAnalysisService } from './pre-send-analysis.service.js';
 

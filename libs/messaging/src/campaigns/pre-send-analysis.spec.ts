@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CheckCode, PreSendCheck } from '#deliverability';
 import { newId, octetsOf, type ProjectScope } from '#kernel';
-import { rsaKey } from '#testing/dkim-keys';
-import { type DnsServer, startDnsServer } from '#testing/dns-server';
-import { insertSendingDomain } from '#testing/sending-domain';
+import { rsaKey } from '#testing/mail/dkim-keys';
+import { type DnsServer, startDnsServer } from '#testing/mail/dns-server';
+import { insertSendingDomain } from '#testing/fixtures/sending-domain';
 import { CompiledMailsService } from '../sending/mails/compiled-mails.service.js';
 import { MailRenderingService } from '../sending/mails/mail-rendering.service.js';
 import { MessagingFixture } from '../messaging.fixture.js';

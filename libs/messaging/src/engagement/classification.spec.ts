@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { burstsOf, classificationOf, KNOWN_AGENTS, kindOfAgent } from './classification.js';
 
 const sentAt = new Date('2026-11-21T09:00:00.000Z');

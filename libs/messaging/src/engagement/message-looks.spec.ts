@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { eventually } from '#testing/eventually';
-import * as fc from '#testing/properties';
-import { type Act, acts, expectedTotals, linkedContent, READERS } from '#testing/reader-acts';
-import { prepareProject } from '#testing/system';
+import { eventually } from '#testing/time/eventually';
+import * as fc from '#testing/random/properties';
+import { type Act, acts, expectedTotals, linkedContent, READERS } from '#testing/fixtures/reader-acts';
+import { prepareProject } from '#testing/programs/system';
 import { MailPersonalDataService } from '../mail-personal-data.service.js';
 import { MessageAcceptanceService } from '../messages/message-acceptance.service.js';
 import { MessagingFixture } from '../messaging.fixture.js';

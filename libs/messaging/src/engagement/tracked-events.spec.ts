@@ -2,9 +2,16 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
 import type { ProjectScope } from '#kernel';
 import { Database, TrackingTokens } from '#platform';
-import * as fc from '#testing/properties';
-import { type Act, acts, expectedByLink, expectedTotals, linkedContent, READERS } from '#testing/reader-acts';
-import { prepareProject } from '#testing/system';
+import * as fc from '#testing/random/properties';
+import {
+  type Act,
+  acts,
+  expectedByLink,
+  expectedTotals,
+  linkedContent,
+  READERS,
+} from '#testing/fixtures/reader-acts';
+import { prepareProject } from '#testing/programs/system';
 import type { Campaign } from '../campaigns/campaign.js';
 import { type DeliveryRow, MessagingFixture } from '../messaging.fixture.js';
 import { CampaignLinksQuery } from '../reports/statistics/campaign-links.query.js';

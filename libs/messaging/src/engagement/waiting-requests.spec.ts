@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { TrackingTokens } from '#platform';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { AGENT_KINDS } from './classification.js';
 import {
   type RequestBlock,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { turnsDuring } from '#testing/loop-turns';
-import * as fc from '#testing/properties';
+import { turnsDuring } from '#testing/time/loop-turns';
+import * as fc from '#testing/random/properties';
 import { contentIdsIn } from '../content/document/content-ids.js';
 import { contentIdErrors, type GivenAttachment, MOST_ATTACHED, readAttachments } from './attachment.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { systemHeaders } from '../content/mail/header-field.js';
 import { buildMimeMessage } from '../content/mail/mime-message.js';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { readMessageHeaders } from './message-headers.js';
 
 function errorsOf(headers: Record<string, string>): Readonly<Record<string, string>> {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Cursor, NotFoundError, parseEmailAddress, type ProjectScope } from '#kernel';
-import { prepareProject } from '#testing/system';
+import { prepareProject } from '#testing/programs/system';
 import { CampaignLifecycleService } from '../campaigns/campaign-lifecycle.service.js';
 import { DeliveryFeedbackService } from '../engagement/delivery-feedback.service.js';
 import { TrackedEventsService } from '../engagement/tracked-events.service.js';

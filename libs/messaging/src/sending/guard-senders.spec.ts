@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Registry } from 'prom-client';
 import { DomainControlService } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { rsaKey } from '#testing/dkim-keys';
-import { eventually } from '#testing/eventually';
-import { insertSendingDomain } from '#testing/sending-domain';
-import type { SmtpSink } from '#testing/sink-rules';
-import { startSmtpSink } from '#testing/smtp-sink';
+import { rsaKey } from '#testing/mail/dkim-keys';
+import { eventually } from '#testing/time/eventually';
+import { insertSendingDomain } from '#testing/fixtures/sending-domain';
+import type { SmtpSink } from '#testing/mail/sink-rules';
+import { startSmtpSink } from '#testing/mail/smtp-sink';
 import { address, AutomationsFixture, chain, mail, trigger } from '../automations/automations.fixture.js';
 import type { Campaign } from '../campaigns/campaign.js';
 import { CampaignLifecycleService } from '../campaigns/campaign-lifecycle.service.js';

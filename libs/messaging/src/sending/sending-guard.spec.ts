@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
-import { prepareProject } from '#testing/system';
+import { prepareProject } from '#testing/programs/system';
 import { CampaignLifecycleService } from '../campaigns/campaign-lifecycle.service.js';
 import type { Campaign } from '../campaigns/campaign.js';
 import { CampaignsService } from '../campaigns/campaigns.service.js';

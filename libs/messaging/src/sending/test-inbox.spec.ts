@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId, NotFoundError, type ProjectScope } from '#kernel';
-import { prepareProject } from '#testing/system';
+import { prepareProject } from '#testing/programs/system';
 import { MessagingFixture } from '../messaging.fixture.js';
 import { TestInboxService } from './test-inbox.service.js';
 

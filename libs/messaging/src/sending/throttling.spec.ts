@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { rsaKey } from '#testing/dkim-keys';
-import { eventually } from '#testing/eventually';
-import { startRawSmtpSink } from '#testing/raw-smtp-sink';
-import { insertSendingDomain } from '#testing/sending-domain';
-import type { SmtpSink } from '#testing/sink-rules';
+import { rsaKey } from '#testing/mail/dkim-keys';
+import { eventually } from '#testing/time/eventually';
+import { startRawSmtpSink } from '#testing/mail/raw-smtp-sink';
+import { insertSendingDomain } from '#testing/fixtures/sending-domain';
+import type { SmtpSink } from '#testing/mail/sink-rules';
 import type { ProjectScope } from '#kernel';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import { DeliveryPacingService } from './delivery-pacing.service.js';

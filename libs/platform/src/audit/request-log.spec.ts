@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { pino } from 'pino';
-import { ManualClock } from '#testing/clocks';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { createProject } from '#testing/fixtures';
+import { ManualClock } from '#testing/time/clocks';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { createProject } from '#testing/fixtures/fixtures';
 import { Database } from '../database/database.js';
 import { RequestLog } from './request-log.js';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
 import { Database } from './database.js';
 import { ConnectionPool } from './connection-pool.js';
 import { UnsafeSessionError } from './connection.js';

@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
 import { copyOut } from './copy.js';
 
 describe('the data of a COPY', () => {

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { defineEntity, p } from '@mikro-orm/postgresql';
 import { type Kysely, sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
 import { databaseFailure } from './database-failure.js';
 import { Database, type Tables } from './database.js';
 import { schemaDifference } from './fit-database.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createTestDatabase } from '#testing/database';
+import { createTestDatabase } from '#testing/postgres/database';
 import { distribute, inOrder } from './distribution.js';
 
 describe('Spreading the tables over nodes', () => {

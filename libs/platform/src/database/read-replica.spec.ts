@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { freePort } from '#testing/ports';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { freePort } from '#testing/programs/ports';
 import { Database } from './database.js';
 
 const scopeOf = (environmentId: number): ProjectScope => ({

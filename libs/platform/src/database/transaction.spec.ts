@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { type PostgresWire, watchPostgres } from '#testing/postgres-wire';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { type PostgresWire, watchPostgres } from '#testing/postgres/postgres-wire';
 import { Database } from './database.js';
 import { named } from './statement.js';
 

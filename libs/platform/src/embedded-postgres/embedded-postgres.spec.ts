@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
-import { eventually } from '#testing/eventually';
-import { takePort } from '#testing/ports';
+import { eventually } from '#testing/time/eventually';
+import { takePort } from '#testing/programs/ports';
 import { type PostgresServer, startPostgres } from './embedded-postgres.js';
 
 const BUILT = resolve('dist/libs/platform/src/embedded-postgres/embedded-postgres.js');

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '#testing/sample-api';
-import { SHELVES } from '#testing/sample-conflicts';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '#testing/http/sample-api';
+import { SHELVES } from '#testing/http/sample-conflicts';
 
 interface LogLine {
   readonly msg: string;

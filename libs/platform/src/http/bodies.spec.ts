@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '#testing/sample-api';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '#testing/http/sample-api';
 
 const JSON_HEADERS = { 'x-api-key': 'key', 'content-type': 'application/json' };
 

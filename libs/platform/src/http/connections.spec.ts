@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { sampleCaller, type SampleApi, startSampleApi } from '#testing/sample-api';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { sampleCaller, type SampleApi, startSampleApi } from '#testing/http/sample-api';
 
 const MEGABYTE = 1024 * 1024;
 const MAX_MEGABYTES = 64;

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import { LargeText } from '#kernel';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { LargeTextFilter } from './large-texts.js';
 
 const FILES = { member: 'content', at: /^files\[\d+\]\.content$/ };

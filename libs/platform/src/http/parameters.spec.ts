@@ -1,8 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '#testing/sample-api';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '#testing/http/sample-api';
 
 describe('What a path and a query may look like', () => {
   let test: TestDatabase;

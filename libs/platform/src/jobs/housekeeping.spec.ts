@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { ManualClock } from '#testing/clocks';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { ManualClock } from '#testing/time/clocks';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
 import { Database } from '../database/database.js';
 import { createLogger } from '../logger.js';
 import { HousekeepingService } from './housekeeping.service.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
+import { eventually } from '#testing/time/eventually';
 import { isOfOutage, Outage } from './outage.js';
 
 describe('an outage', () => {

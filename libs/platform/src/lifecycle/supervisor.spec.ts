@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
+import { eventually } from '#testing/time/eventually';
 import { type Run, Supervisor, type Timing } from './supervisor.js';
 
 /** A run that becomes ready and ends when the test says so. */

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
-import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
-import type { SinkAction, SinkStage } from '#testing/sink-rules';
-import { letTimeGo, stopTime, timedOut } from '#testing/time-limits';
+import { eventually } from '#testing/time/eventually';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/mail/raw-smtp-sink';
+import type { SinkAction, SinkStage } from '#testing/mail/sink-rules';
+import { letTimeGo, stopTime, timedOut } from '#testing/time/time-limits';
 import type { OutgoingMessage, SendOutcome } from './mail-transport.js';
 import { SmtpTransport, type SmtpTransportOptions } from './smtp-transport.js';
 

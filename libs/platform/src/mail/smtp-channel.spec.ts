@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
-import { takenPort } from '#testing/ports';
-import * as fc from '#testing/properties';
+import { takenPort } from '#testing/programs/ports';
+import * as fc from '#testing/random/properties';
 import {
   ConnectionLost,
   enhancedCodeOf,

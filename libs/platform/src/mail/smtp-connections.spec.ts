@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
-import { freePort } from '#testing/ports';
-import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
-import { letTimeGo, passTime, stopTime, timedOut } from '#testing/time-limits';
+import { eventually } from '#testing/time/eventually';
+import { freePort } from '#testing/programs/ports';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/mail/raw-smtp-sink';
+import { letTimeGo, passTime, stopTime, timedOut } from '#testing/time/time-limits';
 import type { OutgoingMessage, SendOutcome } from './mail-transport.js';
 import { SmtpTransport, type SmtpTransportOptions } from './smtp-transport.js';
 

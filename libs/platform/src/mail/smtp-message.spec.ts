@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { joinOctets, type MailBody, octetsOf, sizeOf } from '#kernel';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { bodyOf, capabilitiesOf, dataOf } from './smtp-message.js';
 
 /** Message as a server reads it, RFC 5321 §4.5.2: lines up to the one that is a single dot, without the added dots. */

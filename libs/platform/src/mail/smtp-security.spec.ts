@@ -1,8 +1,8 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { localhostCertificate } from '#testing/localhost-certificate';
-import type { SmtpSink } from '#testing/sink-rules';
-import { type SmtpSinkOptions, startSmtpSink } from '#testing/smtp-sink';
+import { localhostCertificate } from '#testing/servers/localhost-certificate';
+import type { SmtpSink } from '#testing/mail/sink-rules';
+import { type SmtpSinkOptions, startSmtpSink } from '#testing/mail/smtp-sink';
 import type { SendOutcome } from './mail-transport.js';
 import { SmtpTransport } from './smtp-transport.js';
 

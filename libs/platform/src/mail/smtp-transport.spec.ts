@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
-import type { SinkAction, SinkStage } from '#testing/sink-rules';
-import { letTimeGo, stopTime, timedOut } from '#testing/time-limits';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/mail/raw-smtp-sink';
+import type { SinkAction, SinkStage } from '#testing/mail/sink-rules';
+import { letTimeGo, stopTime, timedOut } from '#testing/time/time-limits';
 import type { OutgoingMessage, SendOutcome, SmtpStage } from './mail-transport.js';
 import { SmtpTransport } from './smtp-transport.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { type LinkClaims, type LinkKind, LinkTokens, MailSeals } from './link-tokens.js';
 import { TrackingTokens } from './tracking-tokens.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { SecretBox, UnreadableSecretError } from './secret-box.js';
 
 const KEY = 'a master key of the tests, long enough';

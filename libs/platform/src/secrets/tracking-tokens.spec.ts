@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { newId } from '#kernel';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { MAX_TRACKED_PLACES, TrackingTokens } from './tracking-tokens.js';
 
 const tokens = new TrackingTokens('a secret of the tests, long enough for it');

@@ -1,7 +1,7 @@
 import { inflateSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import type { Invoice } from '#billing';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { Wording } from '#wording';
 import { invoicePdf } from './invoice-pdf.js';
 import { invoicePage, InvoicePdfMaker } from './invoice.controller.js';

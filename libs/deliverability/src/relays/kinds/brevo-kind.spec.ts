@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { BREVO_KEY, brevoEvent, brevoPost } from '#testing/relays/brevo';
 import { proofBy, type TakenMail } from '#testing/relays/provider-sink';
 import { brevoKind } from './brevo-kind.js';

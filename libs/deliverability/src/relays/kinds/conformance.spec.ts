@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { dkimSign } from 'mailauth/lib/dkim/sign.js';
-import { ed25519Key } from '#testing/dkim-keys';
-import * as fc from '#testing/properties';
+import { ed25519Key } from '#testing/mail/dkim-keys';
+import * as fc from '#testing/random/properties';
 import { withstandsAnything } from '#testing/relays/hostile-feedback';
 import {
   fieldsOf,
@@ -12,10 +12,10 @@ import {
   type TakenMail,
 } from '#testing/relays/provider-sink';
 import { standIns } from '#testing/relays/stand-ins';
-import { SmtpClient } from '#testing/smtp-client';
+import { SmtpClient } from '#testing/mail/smtp-client';
 import { CONSEQUENCES } from '../../bounces/bounce-class.js';
 import { classifyRefusal, refusalOf } from '../../bounces/refusal.js';
-import { verdicts } from '#testing/dkim-verdicts';
+import { verdicts } from '#testing/mail/dkim-verdicts';
 import { RELAY_STREAMS, UnreadableFeedbackError } from './kind.js';
 import { kindRules, RELAY_KINDS } from './kinds.js';
 

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { proofBy, SIGNED_AT, type TakenMail } from '#testing/relays/provider-sink';
 import { SENDGRID_KEY, sendgridEvent, sendgridKey, sendgridPost } from '#testing/relays/sendgrid';
 import { type FeedbackProof, type FeedbackRequest, UnreadableFeedbackError } from './kind.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { webhookHeaders } from '#platform';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { GENERIC_KEY, genericEvent, genericPost } from '#testing/relays/generic';
 import { proofBy, SIGNED_AT, type TakenMail } from '#testing/relays/provider-sink';
 import { type FeedbackRequest, UnreadableFeedbackError } from './kind.js';

@@ -1,8 +1,8 @@
-import { evaluateDueSegments } from '#testing/due-segments';
+import { evaluateDueSegments } from '#testing/time/due-segments';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
 import { CustomFieldsService, SubscriberEventsService, TopicsService, type TopicView } from '#audience';
-import { eventually } from '#testing/eventually';
+import { eventually } from '#testing/time/eventually';
 import { TrackingService } from '../../engagement/tracking.service.js';
 import { address, AutomationsFixture } from '../automations.fixture.js';
 import { splitSide } from '../runs/step-executor.service.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { CustomFieldsService, SegmentsService, TopicsService } from '#audience';
 import { InUseError } from '#kernel';
-import { WebhookReceiver } from '#testing/webhook-receiver';
+import { WebhookReceiver } from '#testing/servers/webhook-receiver';
 import {
   AutomationsFixture,
   chain,

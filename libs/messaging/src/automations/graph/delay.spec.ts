@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { nextLocalTime } from './delay.js';
 
 const EVERY_DAY = [1, 2, 3, 4, 5, 6, 7];

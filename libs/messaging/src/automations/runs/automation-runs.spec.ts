@@ -1,4 +1,4 @@
-import { evaluateDueSegments } from '#testing/due-segments';
+import { evaluateDueSegments } from '#testing/time/due-segments';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   ConsentsService,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '#platform';
-import { WebhookReceiver } from '#testing/webhook-receiver';
+import { WebhookReceiver } from '#testing/servers/webhook-receiver';
 import { AutomationsFixture, chain, delay, mail, trigger } from '../automations.fixture.js';
 import { automationDiscrepancies } from '../../reports/statistics/automation-check.query.js';
 import { Backoffs } from './automation-runner.job.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '#platform';
 import PostalMime from 'postal-mime';
-import { eventually } from '#testing/eventually';
+import { eventually } from '#testing/time/eventually';
 import { MailViewService } from '../../sending/mails/mail-view.service.js';
 import { automationDiscrepancies } from '../../reports/statistics/automation-check.query.js';
 import { statisticsDiscrepancies } from '../../reports/statistics/statistics-check.query.js';

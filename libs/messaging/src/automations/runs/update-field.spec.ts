@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type CustomFieldType, CustomFieldsService, SubscribersQuery, SubscribersService } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { type PublishedEvent, Publisher } from '#platform';
-import { statementText, textsCompiledBy } from '#testing/statement-text';
+import { statementText, textsCompiledBy } from '#testing/postgres/statement-text';
 import { address, AutomationsFixture, chain, delay, trigger, ways, where } from '../automations.fixture.js';
 
 const published: PublishedEvent[] = [];

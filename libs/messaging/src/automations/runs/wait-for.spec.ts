@@ -6,7 +6,7 @@ import {
   SubscribersService,
   WaitsService,
 } from '#audience';
-import { statementText, textsCompiledBy } from '#testing/statement-text';
+import { statementText, textsCompiledBy } from '#testing/postgres/statement-text';
 import {
   address,
   AutomationsFixture,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import PostalMime, { type Attachment as ReadAttachment, type Email } from 'postal-mime';
 import { octetsOf, sizeOf } from '#kernel';
-import { turnsDuring } from '#testing/loop-turns';
-import * as fc from '#testing/properties';
+import { turnsDuring } from '#testing/time/loop-turns';
+import * as fc from '#testing/random/properties';
 import { type Attachment, encodeAttachments } from './attachment-part.js';
 import { buildMimeMessage, type MimeMessage } from './mime-message.js';
 

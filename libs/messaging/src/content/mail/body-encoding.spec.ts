@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { joinOctets, sizeOf } from '#kernel';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { compileMergeTemplate } from '../merge/merge-template.js';
 import { SAMPLE_VALUES } from '../merge/merge-values.js';
 import { compileBody } from './body-encoding.js';

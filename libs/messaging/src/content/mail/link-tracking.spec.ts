@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { Wording } from '#wording';
 import { compileMail } from '../document/content-compiler.js';
 import { compileMergeTemplate } from '../merge/merge-template.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import PostalMime, { type Email } from 'postal-mime';
-import { array, assert, asyncProperty, constantFrom, oneof, runs, string } from '#testing/properties';
+import { array, assert, asyncProperty, constantFrom, oneof, runs, string } from '#testing/random/properties';
 import { type MailBody, octetsOf } from '#kernel';
 import { compileMergeTemplate } from '../merge/merge-template.js';
 import type { MergeValues } from '../merge/merge-values.js';

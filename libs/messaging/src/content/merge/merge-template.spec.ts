@@ -14,7 +14,7 @@ import {
   record,
   runs,
   string,
-} from '#testing/properties';
+} from '#testing/random/properties';
 import type { MergeEscaping } from './merge-output.js';
 import { compileMergeTemplate, compilePlainTemplate } from './merge-template.js';
 import { MergeTemplateError } from '../content.errors.js';

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
-import { TOO_MUCH_STYLE, WORST_CONTENT } from '#testing/worst-content';
+import { TOO_MUCH_STYLE, WORST_CONTENT } from '#testing/random/worst-content';
 import { parseContentDocument } from '../document/content-document.js';
 import { ContentCompileError, MergeTemplateError } from '../content.errors.js';
 import { ContentPoolService } from './content-pool.service.js';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Notifications } from '#platform';
-import { eventually } from '#testing/eventually';
+import { eventually } from '#testing/time/eventually';
 import { MessagingFixture } from '../../messaging.fixture.js';
 import { ContentPoolService } from './content-pool.service.js';
 import { ContentPools, ContentProcessesService } from './content-processes.service.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { loadReportLocale } from '../writing/report-writing.service.js';
 import type { ReportFacts } from '../statistics/report-facts.js';
-import { countsOf, factsOf, pastCampaign } from '#testing/report-facts';
+import { countsOf, factsOf, pastCampaign } from '#testing/fixtures/report-facts';
 import { analyse } from './analysis.js';
 import { reportText } from './report-text.js';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { loadReportLocale } from '../writing/report-writing.service.js';
 import type { ReportFacts } from '../statistics/report-facts.js';
-import { countsOf, factsOf } from '#testing/report-facts';
+import { countsOf, factsOf } from '#testing/fixtures/report-facts';
 import { analyse } from './analysis.js';
 import { reportText } from './report-text.js';
 

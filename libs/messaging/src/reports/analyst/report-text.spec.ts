@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { codeSpan, harmlessMarkdown, plainText } from './report-text.js';
 
 describe('Markdown that a model wrote', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { readCsv } from '#testing/csv';
-import * as fc from '#testing/properties';
+import { readCsv } from '#testing/fixtures/csv';
+import * as fc from '#testing/random/properties';
 import { toCsv } from './report-csv.js';
 
 /** Texts that a spreadsheet computes, also behind characters that it skips (OWASP, CSV injection). */

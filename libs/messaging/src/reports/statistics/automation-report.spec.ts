@@ -1,9 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NotFoundError } from '#kernel';
 import { Database } from '#platform';
-import { eventually } from '#testing/eventually';
-import * as fc from '#testing/properties';
-import { type Act, acts, expectedByLink, expectedTotals, linkedContent, READERS } from '#testing/reader-acts';
+import { eventually } from '#testing/time/eventually';
+import * as fc from '#testing/random/properties';
+import {
+  type Act,
+  acts,
+  expectedByLink,
+  expectedTotals,
+  linkedContent,
+  READERS,
+} from '#testing/fixtures/reader-acts';
 import {
   AutomationsFixture,
   chain,

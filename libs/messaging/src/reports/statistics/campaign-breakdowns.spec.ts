@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import * as fc from '#testing/properties';
-import { prepareProject } from '#testing/system';
+import * as fc from '#testing/random/properties';
+import { prepareProject } from '#testing/programs/system';
 import type { Campaign } from '../../campaigns/campaign.js';
 import { MailPersonalDataService } from '../../mail-personal-data.service.js';
 import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';

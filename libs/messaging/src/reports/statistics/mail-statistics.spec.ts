@@ -3,7 +3,7 @@ import { TopicsService } from '#audience';
 import { providerOf, destinationOf } from '#deliverability';
 import { newId, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { prepareProject } from '#testing/system';
+import { prepareProject } from '#testing/programs/system';
 import type { Campaign } from '../../campaigns/campaign.js';
 import { CampaignsService } from '../../campaigns/campaigns.service.js';
 import { DeliveryFeedbackService } from '../../engagement/delivery-feedback.service.js';

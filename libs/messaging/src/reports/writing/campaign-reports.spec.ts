@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { CONFIG, Database } from '#platform';
 import { CreditsQuery, CreditsService } from '#billing';
 import { InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
-import { eventually } from '#testing/eventually';
-import { ModelServer } from '#testing/model-server';
-import { startRawSmtpSink } from '#testing/raw-smtp-sink';
-import type { SmtpSink } from '#testing/sink-rules';
+import { eventually } from '#testing/time/eventually';
+import { ModelServer } from '#testing/servers/model-server';
+import { startRawSmtpSink } from '#testing/mail/raw-smtp-sink';
+import type { SmtpSink } from '#testing/mail/sink-rules';
 import type { Campaign } from '../../campaigns/campaign.js';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import { DeliveryFeedbackService } from '../../engagement/delivery-feedback.service.js';

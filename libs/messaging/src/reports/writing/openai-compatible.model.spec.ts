@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ModelServer } from '#testing/model-server';
+import { ModelServer } from '#testing/servers/model-server';
 import { LanguageModelError } from './language-model.js';
 import { OpenAiCompatibleModel } from './openai-compatible.model.js';
 

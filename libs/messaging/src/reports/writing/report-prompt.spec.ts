@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { countsOf, factsOf, pastCampaign } from '#testing/report-facts';
+import { countsOf, factsOf, pastCampaign } from '#testing/fixtures/report-facts';
 import { loadReportLocale } from './report-writing.service.js';
 import { creditsFor, mostTokensOf } from './language-model.js';
 import { reportContent, reportPrompt } from './report-prompt.js';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
+import { eventually } from '#testing/time/eventually';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { MINUTE } from '../../messaging.fixture.js';
 import {

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
-import { eventually } from '#testing/eventually';
-import { freePort } from '#testing/ports';
-import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
+import { eventually } from '#testing/time/eventually';
+import { freePort } from '#testing/programs/ports';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/mail/raw-smtp-sink';
 import type { ProjectScope } from '#kernel';
 import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
 import { CampaignClosingService } from './campaign-closing.service.js';

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { SECRETS } from '#testing/system';
-import { eventually } from '#testing/eventually';
+import { SECRETS } from '#testing/programs/system';
+import { eventually } from '#testing/time/eventually';
 import { DomainValidationError, InvalidStateError } from '#kernel';
 import type { Campaign, CampaignDraft } from '../../campaigns/campaign.js';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';

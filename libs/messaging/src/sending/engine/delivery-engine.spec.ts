@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { eventually } from '#testing/eventually';
-import { freePort } from '#testing/ports';
-import { startRawSmtpSink } from '#testing/raw-smtp-sink';
-import type { SmtpSink } from '#testing/sink-rules';
+import { eventually } from '#testing/time/eventually';
+import { freePort } from '#testing/programs/ports';
+import { startRawSmtpSink } from '#testing/mail/raw-smtp-sink';
+import type { SmtpSink } from '#testing/mail/sink-rules';
 import { newId, type ProjectScope } from '#kernel';
 import { MailMetrics, SmtpTransport } from '#platform';
 import { consentProof, UnsubscribeService, SuppressionsService } from '#audience';

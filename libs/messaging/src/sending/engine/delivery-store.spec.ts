@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { newId, type ProjectScope } from '#kernel';
-import { eventually } from '#testing/eventually';
-import { isWaitingForLock } from '#testing/lock-waits';
+import { eventually } from '#testing/time/eventually';
+import { isWaitingForLock } from '#testing/postgres/lock-waits';
 import { MessagingFixture } from '../../messaging.fixture.js';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
 import { DeliveryClaimsQuery, LEASE_MS } from './delivery-claims.query.js';

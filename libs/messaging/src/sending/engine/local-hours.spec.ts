@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { isTimeZone, momentOfLocalTime, newId, type ProjectScope } from '#kernel';
-import * as fc from '#testing/properties';
+import * as fc from '#testing/random/properties';
 import { SegmentsService } from '#audience';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { CampaignSchedulerService } from '../../campaigns/campaign-scheduler.service.js';

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
-import { freePort } from '#testing/ports';
-import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
-import type { SmtpSink } from '#testing/sink-rules';
+import { eventually } from '#testing/time/eventually';
+import { freePort } from '#testing/programs/ports';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/mail/raw-smtp-sink';
+import type { SmtpSink } from '#testing/mail/sink-rules';
 import type { ProjectScope } from '#kernel';
 import { type Relay, RelaysService } from '#deliverability';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '#testing/eventually';
-import { linkedContent } from '#testing/reader-acts';
-import { prepareProject } from '#testing/system';
+import { eventually } from '#testing/time/eventually';
+import { linkedContent } from '#testing/fixtures/reader-acts';
+import { prepareProject } from '#testing/programs/system';
 import { InvalidStateError, type ProjectScope } from '#kernel';
 import type { Campaign } from '../../campaigns/campaign.js';
 import { CampaignsService } from '../../campaigns/campaigns.service.js';

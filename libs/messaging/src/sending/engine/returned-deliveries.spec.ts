@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { AddressChangesService, consentProof, SuppressionsService } from '#audience';
 import { newId, parseEmailAddress, type ProjectScope } from '#kernel';
-import type { SmtpSink } from '#testing/sink-rules';
-import { startSmtpSink } from '#testing/smtp-sink';
+import type { SmtpSink } from '#testing/mail/sink-rules';
+import { startSmtpSink } from '#testing/mail/smtp-sink';
 import { Publisher } from '#platform';
 import { WebhookPublisherService } from '#webhooks';
 import { DeliveryFeedbackService } from '../../engagement/delivery-feedback.service.js';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { startRawSmtpSink } from '#testing/raw-smtp-sink';
-import type { SinkAction, SinkStage } from '#testing/sink-rules';
+import { startRawSmtpSink } from '#testing/mail/raw-smtp-sink';
+import type { SinkAction, SinkStage } from '#testing/mail/sink-rules';
 import { MailMetrics, SmtpTransport } from '#platform';
-import { eventually } from '#testing/eventually';
-import { letTimeGo, stopTime, timedOut } from '#testing/time-limits';
+import { eventually } from '#testing/time/eventually';
+import { letTimeGo, stopTime, timedOut } from '#testing/time/time-limits';
 import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
 import { DeliverySourcesService } from './delivery-sources.service.js';
 import { InstallationRoute } from './installation.route.js';

@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import PostalMime from 'postal-mime';
 import { CustomFieldsService } from '#audience';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
-import type { SmtpSink } from '#testing/sink-rules';
-import { startSmtpSink } from '#testing/smtp-sink';
-import { eventually } from '#testing/eventually';
+import type { SmtpSink } from '#testing/mail/sink-rules';
+import { startSmtpSink } from '#testing/mail/smtp-sink';
+import { eventually } from '#testing/time/eventually';
 import type { CampaignDraft } from '../../campaigns/campaign.js';
 import { MessagingFixture } from '../../messaging.fixture.js';
 import { MailViewService } from './mail-view.service.js';

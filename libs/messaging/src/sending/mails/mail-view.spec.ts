@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { CustomFieldsService } from '#audience';
 import { type EmailAddress, NotFoundError, parseEmailAddress, type ProjectScope } from '#kernel';
-import { prepareProject } from '#testing/system';
+import { prepareProject } from '#testing/programs/system';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { CampaignsService } from '../../campaigns/campaigns.service.js';
 import { PreSendRejectedError } from '../../campaigns/campaign.errors.js';

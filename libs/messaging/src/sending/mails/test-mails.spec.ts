@@ -7,8 +7,8 @@ import {
   parseEmailAddress,
   type ProjectScope,
 } from '#kernel';
-import { prepareProject } from '#testing/system';
-import { eventually } from '#testing/eventually';
+import { prepareProject } from '#testing/programs/system';
+import { eventually } from '#testing/time/eventually';
 import { CampaignsService } from '../../campaigns/campaigns.service.js';
 import { PreSendRejectedError, TooManyTestMailsError } from '../../campaigns/campaign.errors.js';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';

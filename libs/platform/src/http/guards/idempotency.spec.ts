@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { pino } from 'pino';
-import { SystemClock } from '#testing/clocks';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { eventually } from '#testing/eventually';
-import { prolongWindow } from '#testing/rate-limit-window';
-import { problemIn, type SampleApi, sampleCaller, startSampleApi } from '#testing/sample-api';
+import { SystemClock } from '#testing/time/clocks';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { eventually } from '#testing/time/eventually';
+import { prolongWindow } from '#testing/time/rate-limit-window';
+import { problemIn, type SampleApi, sampleCaller, startSampleApi } from '#testing/http/sample-api';
 import { Database } from '../../database/database.js';
 import { HousekeepingService } from '../../jobs/housekeeping.service.js';
 import { AnswerSeal } from './idempotency-key.repository.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { assert, property, string } from '#testing/properties';
+import { assert, property, string } from '#testing/random/properties';
 import { accepts } from './input.guard.js';
 
 describe('accepts', () => {

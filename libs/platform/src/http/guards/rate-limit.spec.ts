@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { UnavailableError } from '#kernel';
 import { pino } from 'pino';
-import { SystemClock } from '#testing/clocks';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { prolongWindow } from '#testing/rate-limit-window';
-import { startRedis, type TestRedis } from '#testing/redis';
-import { problemIn, type SampleApi, sampleCaller, startSampleApi } from '#testing/sample-api';
-import { letTimeGo, passTime, stopTime } from '#testing/time-limits';
+import { SystemClock } from '#testing/time/clocks';
+import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
+import { prolongWindow } from '#testing/time/rate-limit-window';
+import { startRedis, type TestRedis } from '#testing/programs/redis';
+import { problemIn, type SampleApi, sampleCaller, startSampleApi } from '#testing/http/sample-api';
+import { letTimeGo, passTime, stopTime } from '#testing/time/time-limits';
 import { Database } from '../../database/database.js';
 import { HousekeepingService } from '../../jobs/housekeeping.service.js';
 import {

@@ -1,2 +1,0 @@
-// Exports that test files import as '@jest/globals': test/support/jest-hooks.js.
-export const { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest, test } = globalThis;
