@@ -63,10 +63,10 @@ interface Reserved {
   readonly reserving: readonly RawBuilder<unknown>[];
 }
 
-/** Accepts messages: one mail to one person each, whom their purpose, not their consent, lets it be sent to. */
 /** Ways to accept messages: one alone, or those of a batch. */
 type Mode = BatchMode | 'ONE';
 
+/** Accepts messages: one mail to one person each, whom their purpose, not their consent, lets it be sent to. */
 @Injectable()
 export class MessageAcceptanceService {
   constructor(
