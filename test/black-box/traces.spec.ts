@@ -42,6 +42,9 @@ describe('traces from a request to a mail', () => {
     const endpoint = await client.post('/webhook-endpoints', { url: receiver.url });
     secrets.push(client.key ?? '', endpoint.at('secret'));
     await receiver.untilTold('suppression.added', (email) => client.post('/suppressions', { email }));
+    // The worker gets to know the endpoint by itself.
+    const note = { purpose: 'A test.', subject: 'Before', text: 'Before.' };
+    await receiver.untilTold('message.sent', (to) => client.post('/messages', { to, ...note }));
   });
 
   afterAll(async () => {
@@ -103,10 +106,15 @@ describe('traces from a request to a mail', () => {
     });
     const webhook = await span(
       'message.sent',
-      ({ name, attributes }) => name === 'webhook' && attributes['mailwright.event_type'] === 'message.sent',
+      ({ name, traceId, attributes }) =>
+        name === 'webhook' &&
+        traceId === whole.traceId &&
+        attributes['mailwright.event_type'] === 'message.sent',
     );
     expect(webhook).toMatchObject({ traceId: whole.traceId, parentSpanId: whole.spanId });
-    const told = receiver.posts.find(({ body }) => body.includes('"message.sent"'));
+    const told = receiver.posts.find(
+      ({ body }) => body.includes('"message.sent"') && body.includes(sent.at('id')),
+    );
     expect(told?.headers['traceparent']).toBe(`00-${webhook.traceId}-${webhook.spanId}-01`);
   });
 
