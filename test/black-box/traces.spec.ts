@@ -41,10 +41,7 @@ describe('traces from a request to a mail', () => {
     client = await (await system.project()).client('TEST');
     const endpoint = await client.post('/webhook-endpoints', { url: receiver.url });
     secrets.push(client.key ?? '', endpoint.at('secret'));
-    await receiver.untilTold('suppression.added', (email) => client.post('/suppressions', { email }));
-    // The worker gets to know the endpoint by itself.
-    const note = { purpose: 'A test.', subject: 'Before', text: 'Before.' };
-    await receiver.untilTold('message.sent', (to) => client.post('/messages', { to, ...note }));
+    await receiver.untilKnown(client);
   });
 
   afterAll(async () => {

@@ -36,6 +36,7 @@ import {
   secretContext,
   urlFault,
 } from './endpoint.js';
+import { ENDPOINTS_CHANNEL } from './webhook-publisher.service.js';
 import type { WebhookTables } from './webhook-tables.js';
 
 /** An endpoint as it may be shown. */
@@ -112,6 +113,7 @@ export class WebhookEndpointsService implements SealedSecrets {
       if ((await this.#countAndLock(scope)) >= MOST_ENDPOINTS)
         throw new DomainValidationError({ endpoints: `must be at most ${MOST_ENDPOINTS} in an environment` });
       this.database.em.persist(endpoint);
+      this.database.notify(ENDPOINTS_CHANNEL);
       return { ...this.#view(endpoint), secret };
     });
   }
@@ -149,6 +151,7 @@ export class WebhookEndpointsService implements SealedSecrets {
     return this.database.transaction(scope, async () => {
       const endpoint = await this.#lock(scope, id);
       endpoint.change(patch, now);
+      this.database.notify(ENDPOINTS_CHANNEL);
       if (patch.status === 'DISABLED') await this.#failPending(scope, id, 'The endpoint was disabled.', now);
       return this.#view(endpoint);
     });

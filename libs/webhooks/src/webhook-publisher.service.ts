@@ -2,7 +2,16 @@ import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } fro
 import { type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { type PublishedEventType, Clock, type ProjectScope } from '#kernel';
-import { type PublishedEvent, Publisher, Database, logFailure, LOGGER, Loop, named } from '#platform';
+import {
+  type PublishedEvent,
+  Publisher,
+  Database,
+  logFailure,
+  LOGGER,
+  Loop,
+  named,
+  Notifications,
+} from '#platform';
 import { listensTo } from './endpoint.js';
 
 const REFRESH_MS = 2_000;
@@ -10,9 +19,12 @@ const REFRESH_MS = 2_000;
 /** Notifies workers that a webhook is due. */
 export const WEBHOOKS_CHANNEL = 'mailwright_webhooks';
 
+/** Tells all processes that endpoints have changed. */
+export const ENDPOINTS_CHANNEL = 'mailwright_webhook_endpoints';
+
 /**
- * Writes events and their deliveries to listening endpoints, in the caller's transaction. Listeners are known as of the
- * last 2 seconds: without any, an event costs nothing.
+ * Writes events and their deliveries to listening endpoints, in the caller's transaction. Listeners are read when they
+ * have changed, and every 2 seconds in case nobody said so: without any, an event costs nothing.
  */
 @Injectable()
 export class WebhookPublisherService extends Publisher implements OnModuleInit, OnApplicationShutdown {
@@ -23,6 +35,7 @@ export class WebhookPublisherService extends Publisher implements OnModuleInit, 
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
+    notifications: Notifications,
     @Inject(LOGGER) logger: Logger,
   ) {
     super();
@@ -33,6 +46,7 @@ export class WebhookPublisherService extends Publisher implements OnModuleInit, 
         // The first failure is left to the program, which reports why it cannot start.
         if (this.#failures++ > 0) logFailure(logger, error, 'reading the webhook endpoints failed');
       },
+      [(wake) => notifications.listen(ENDPOINTS_CHANNEL, wake)],
     );
   }
 

@@ -18,6 +18,7 @@ import {
 } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
 import { eventually } from '#testing/time/eventually';
+import { letTimeGo, stopTime, waitingTimers } from '#testing/time/time-limits';
 import { isWaitingForLock } from '#testing/postgres/lock-waits';
 import { createProject } from '#testing/fixtures/fixtures';
 import { statementText, textsCompiledBy } from '#testing/postgres/statement-text';
@@ -67,10 +68,10 @@ describe('webhooks', () => {
     receiver = await WebhookReceiver.open();
     http = new OutgoingHttp({ addressesOf: () => Promise.resolve([]) });
     endpoints = endpointsWith('m');
-    publisher = new WebhookPublisherService(database, clock, logger);
     log = new WebhookLogService(database, clock);
     const deliveries = new WebhookDeliveryRepository(database);
     const notifications = new PostgresNotifications(test.url);
+    publisher = new WebhookPublisherService(database, clock, notifications, logger);
     sender = new WebhookSender(deliveries, endpoints, http, notifications, clock, logger);
   });
 
@@ -116,6 +117,24 @@ describe('webhooks', () => {
       const { id } = endpoint;
       expect(await database.em.findOneOrFail(Endpoint, { id })).toEqual(endpoint);
     }));
+
+  it('are known to a running process as soon as they are created', async () => {
+    const notifications = new PostgresNotifications(test.url);
+    const running = new WebhookPublisherService(database, clock, notifications, logger);
+    stopTime();
+    try {
+      await running.onModuleInit();
+      await eventually('it waits for its next turn', () => waitingTimers().length > 0);
+      await notifications.start();
+      const { url } = receiver;
+      await endpoints.create(scope, { url, description: null, events: ['campaign.*'] });
+      await eventually('it knows', () => running.hasListeners(scope, 'campaign.sent'));
+    } finally {
+      letTimeGo();
+      await running.onApplicationShutdown();
+      await notifications.stop();
+    }
+  });
 
   it('tell an endpoint what happened, signed so that it can be checked', async () => {
     const { secret } = await listen();

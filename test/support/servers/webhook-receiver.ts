@@ -9,6 +9,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
+import type { ApiClient } from '../http/api-client.js';
 import { eventually } from '../time/eventually.js';
 
 interface Post {
@@ -76,10 +77,14 @@ export class WebhookReceiver {
     return this.posts.map(({ body }) => JSON.parse(body) as ToldEvent);
   }
 
-  /**
-   * Causes events of a type until one is told. Each process looks every 2 seconds who listens: before it knows of a new
-   * endpoint it tells it nothing.
-   */
+  /** Causes events of the api and of the worker of TEST until both know a new endpoint for all events: each reads it by itself. */
+  async untilKnown(client: ApiClient): Promise<void> {
+    const note = { purpose: 'A test.', subject: 'Before', text: 'Before.', keep: 'NOTHING' };
+    await this.untilTold('suppression.added', (email) => client.post('/suppressions', { email }));
+    await this.untilTold('message.sent', (to) => client.post('/messages', { to: `to-${to}`, ...note }));
+  }
+
+  /** Causes events of a type until one is told: a process that does not know a new endpoint yet tells it nothing. */
   async untilTold(type: string, cause: (email: string) => Promise<unknown>): Promise<void> {
     let n = 0;
     await eventually(`${type} to be told`, async () => {
