@@ -227,7 +227,7 @@ describe('lists', () => {
         const refused = await client.get(`${path}?after=${cursor}`);
         expect([cursor, refused.status]).toEqual([cursor, 400]);
         expectProblem(refused, 400, 'validation-error', {
-          errors: { after: 'must be the next of a page of this list' },
+          errors: { after: 'must be the next of a page of this list with these filters' },
         });
       }
     });
@@ -261,6 +261,18 @@ describe('lists', () => {
       expect(await found('/topics?status=ARCHIVED', 'topicKey')).toEqual([topicKeys[3]]);
       expect(await found('/topics?status=INACTIVE', 'topicKey')).toEqual([topicKeys[4]]);
       expect(await total('/topics?status=ACTIVE')).toBe(COUNT - 2);
+    });
+
+    it('all the way of a walk, whose cursor is of no other list', async () => {
+      const begun = await client.get('/topics?status=ACTIVE&size=2&after=');
+      const next = begun.at('pagination', 'next');
+      const onward = await client.get(`/topics?after=${next}&fields=data.topicKey&size=3&status=ACTIVE`);
+      expect([onward.status, rowsOf(onward).length]).toEqual([200, 3]);
+      const errors = { after: 'must be the next of a page of this list with these filters' };
+      for (const list of ['/topics?status=INACTIVE', '/topics?', '/segments?status=ACTIVE']) {
+        const refused = await client.get(`${list}&after=${next}`);
+        expectProblem(refused, 400, 'validation-error', { errors });
+      }
     });
 
     it('subscribers by status, topic, prefix and time', async () => {

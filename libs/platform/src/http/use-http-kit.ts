@@ -22,7 +22,7 @@ import { LargeTextFilter } from './large-texts.js';
 import { fieldsSelector, takesFields } from './operation/answer-fields.js';
 import { ApiKeyAuthenticator } from './operation/caller.js';
 import { API_PREFIX, isForOperator, prefixOf } from './operation/operation.decorator.js';
-import { isPage, linkHeader } from './operation/pagination.js';
+import { isPage, linkHeader, markNext, unmarkCursor } from './operation/pagination.js';
 import { ProblemFilter } from './operation/problem.filter.js';
 import { RouteTable } from './operation/route-table.js';
 import { RequestValidationPipe } from './operation/validation.js';
@@ -180,9 +180,11 @@ function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplicat
   });
   // Reading the body has left the context of onRequest.
   const audit = app.get(RequestAudit);
-  fastify.addHook('preHandler', (request, _reply, done) =>
-    inContext(request, () => audit.begin(request, done)),
-  );
+  fastify.addHook('preHandler', (request, _reply, done) => {
+    const query = request.query as Record<string, unknown>;
+    if (typeof query['after'] === 'string') query['after'] = unmarkCursor(query['after'], request.url);
+    inContext(request, () => audit.begin(request, done));
+  });
 }
 
 /** Also where a part of the prefix is percent-encoded. */
@@ -211,10 +213,11 @@ function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplicatio
     const location = response?.isNew === undefined || isNew ? response?.location?.(payload) : undefined;
     if (location !== undefined)
       void reply.header('location', `${prefixOf(request.routeOptions.url ?? '')}/${location}`);
-    const isList = isPage(payload) && operation !== undefined;
-    const links = isList ? linkHeader(PUBLIC_URL, request.url, payload.pagination) : '';
+    if (operation === undefined || !isPage(payload)) return done(null, payload);
+    const page = markNext(payload, request.url);
+    const links = linkHeader(PUBLIC_URL, request.url, page.pagination);
     if (links !== '') void reply.header('link', links);
-    done(null, payload);
+    done(null, page);
   });
   fastify.addHook('preClose', (done) => {
     draining.begin();

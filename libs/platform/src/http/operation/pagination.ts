@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Cursor, Page, PageRequest, Place } from '#kernel';
 
 type PlaceSchema = z.ZodType<Place[number]>;
 
-const FAULT = 'must be the next of a page of this list';
+const FAULT = 'must be the next of a page of this list with these filters';
 
 /** Kinds of values that lists are sorted by, as cursors hold them. */
 export const PLACES = {
@@ -17,6 +18,34 @@ export const PLACES = {
 /** The cursor for clients, who need not know its content. */
 export function writeCursor({ page, totalElements, place }: Cursor): string {
   return Buffer.from(JSON.stringify([page, totalElements, ...place])).toString('base64url');
+}
+
+/** Marks the list of a request target by its path and filters. */
+function markOf(requestTarget: string): string {
+  const { pathname, searchParams } = new URL(requestTarget, 'http://localhost');
+  for (const name of ['after', 'page', 'size', 'fields']) searchParams.delete(name);
+  searchParams.sort();
+  return createHash('sha256')
+    .update(`${pathname}?${searchParams.toString()}`)
+    .digest('base64url')
+    .slice(0, 8);
+}
+
+/** The page with the mark of its list at its cursor: another list refuses it, and so does this one with other filters. */
+export function markNext<Answer extends { readonly pagination: Pagination }>(
+  answer: Answer,
+  requestTarget: string,
+): Answer {
+  const { next } = answer.pagination;
+  // The number of an item is good in all lists of them.
+  if (next === undefined || next === null || /^\d+$/.test(next)) return answer;
+  return { ...answer, pagination: { ...answer.pagination, next: `${next}.${markOf(requestTarget)}` } };
+}
+
+/** The cursor without the mark of this list. One of another list keeps its mark, which no schema takes. */
+export function unmarkCursor(marked: string, requestTarget: string): string {
+  const end = marked.indexOf('.');
+  return end !== -1 && marked.slice(end + 1) === markOf(requestTarget) ? marked.slice(0, end) : marked;
 }
 
 /** The cursor of a list that is sorted by `place`; null at its beginning. */
