@@ -1,7 +1,17 @@
-import { type Context, type Emitter, evalToken, ForTag, Liquid, type Template, toValueSync } from 'liquidjs';
+import {
+  type Context,
+  type Emitter,
+  evalToken,
+  filters,
+  ForTag,
+  Liquid,
+  type Template,
+  toValueSync,
+} from 'liquidjs';
 import { linkBeginnings } from './merge-links.js';
 import { FORMAT_FILTERS } from './merge-formats.js';
 import {
+  isNoNumber,
   linkValue,
   type MergeEscaping,
   mergeText,
@@ -24,13 +34,15 @@ const LONGEST_OUTPUT = 2_000_000;
 // Tags that read files, keep state or write values past the escaping (`raw`, `echo`, `cycle`) are not here.
 const TAGS = new Set('if unless case for break continue assign capture comment #'.split(' '));
 
-const FILTERS = new Set(
-  (
+const ARITHMETIC = 'plus minus times divided_by modulo round ceil floor abs at_least at_most'.split(' ');
+
+const FILTERS = new Set([
+  ...(
     'default append prepend replace replace_first remove remove_first truncate truncatewords strip lstrip ' +
-    'rstrip strip_html strip_newlines slice split join first last size sort reverse uniq compact url_encode ' +
-    'plus minus times divided_by modulo round ceil floor abs at_least at_most'
+    'rstrip strip_html strip_newlines slice split join first last size sort reverse uniq compact url_encode'
   ).split(' '),
-);
+  ...ARITHMETIC,
+]);
 
 const LINK_FILTER = 'mailwright_link';
 
@@ -64,6 +76,22 @@ function charged(filter: (value: unknown) => unknown) {
   };
 }
 
+type Filter = (this: unknown, value: unknown, ...args: unknown[]) => unknown;
+
+/** Liquid's own, which has NaN for a division by 0: the next filter would make 0 of it. */
+function modulo(this: unknown, value: unknown, ...args: unknown[]): unknown {
+  const rest = (filters['modulo'] as Filter).call(this, value, ...args);
+  return isNoNumber(rest) ? Number.POSITIVE_INFINITY : rest;
+}
+
+/** The filter, which takes a quotient by 0 as nothing. */
+const ofNumbersThatAre = (filter: Filter): Filter =>
+  function (value, ...args) {
+    return filter.call(this, isNoNumber(value) ? null : value, ...args);
+  };
+
+const BY_ZERO = /\|\s*(?:divided_by|modulo)\s*:\s*[+-]?0+(?:\.0*)?(?![\d.])/;
+
 function createEngine(escaping: MergeEscaping, output: Output): Liquid {
   const engine = new Liquid({
     ...LIMITS,
@@ -80,6 +108,9 @@ function createEngine(escaping: MergeEscaping, output: Output): Liquid {
   for (const [name, filter] of Object.entries(SHARED_FILTERS)) engine.registerFilter(name, charged(filter));
   for (const [name, filter] of Object.entries(FORMAT_FILTERS)) engine.registerFilter(name, filter);
   engine.registerFilter(LINK_FILTER, linkValue);
+  for (const [name, filter] of Object.entries(engine.filters))
+    if (!ARITHMETIC.includes(name)) engine.registerFilter(name, ofNumbersThatAre(filter as Filter));
+  engine.registerFilter('modulo', modulo);
   engine.registerTag('for', BoundedForTag);
   return engine;
 }
@@ -122,6 +153,8 @@ interface EngineTemplate {
 /** Compiles a template with logic; throws the engine's own errors. */
 export function compileWithEngine(pieces: readonly TemplatePiece[], escaping: MergeEscaping): EngineTemplate {
   const engine = ENGINES[escaping];
+  if (pieces.some(({ kind, source }) => kind !== 'text' && BY_ZERO.test(source)))
+    throw new Error('divided by 0');
   const parsed = engine.parse(
     escaping === 'html' ? guardLinks(pieces) : pieces.map(({ source }) => source).join(''),
   );

@@ -4,15 +4,19 @@ import { FIXED_SCHEME } from './merge-links.js';
 /** Escaping of merge values in a part: for HTML, none, or for a header without control characters. */
 export type MergeEscaping = 'html' | 'none' | 'header';
 
-/** A merge value as text: lists are joined by ", ", nothing and objects are empty. */
+/** A merge value as text: lists are joined by ", ", nothing, objects and a quotient by 0 are empty. */
 export function mergeText(value: unknown): string {
   if (typeof value === 'string') return value;
+  if (isNoNumber(value)) return '';
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
     return String(value);
   if (Array.isArray(value)) return value.map(mergeText).join(', ');
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : value.toISOString();
   return '';
 }
+
+/** True of a quotient by 0, which arithmetic goes on with: no filter makes a figure of it. */
+export const isNoNumber = (value: unknown): boolean => typeof value === 'number' && !Number.isFinite(value);
 
 // A Unicode noncharacter: where `newline_to_br` breaks a line. The break itself comes behind the escaping.
 const LINE_BREAK = '\uFDD3';
@@ -67,8 +71,8 @@ export const SHARED_FILTERS: Readonly<Record<string, (value: unknown) => unknown
   [STYLE_FILTER]: styleValue,
 };
 
-/** Liquid's `default`: for nothing, false, an empty text and an empty list. */
+/** Liquid's `default`: for nothing, false, an empty text, an empty list and a quotient by 0. */
 export function orDefault(value: unknown, fallback: string | number): unknown {
   if (typeof value === 'string' || Array.isArray(value)) return value.length > 0 ? value : fallback;
-  return value === undefined || value === null || value === false ? fallback : value;
+  return value === undefined || value === null || value === false || isNoNumber(value) ? fallback : value;
 }

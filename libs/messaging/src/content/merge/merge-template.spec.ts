@@ -109,6 +109,26 @@ describe('merge templates', () => {
     }
   });
 
+  it.each([
+    ['{{ 9 | divided_by: custom.zero }}', ''],
+    ['{{ 9 | divided_by: custom.missing | round | plus: 1 }}', ''],
+    ['{{ 9 | modulo: custom.zero | plus: 1 }}', ''],
+    ['{{ 9 | divided_by: custom.zero | round | default: "none" }}', 'none'],
+    ['{{ 9 | divided_by: custom.zero | append: "%" | upcase }}', '%'],
+    ['{{ 9 | divided_by: custom.zero | number: 2 }}', ''],
+    ['{{ 9 | divided_by: custom.zero | money: "EUR" | default: "free" }}', 'free'],
+    ['{{ 9 | divided_by: 0.5 }} {{ 9 | modulo: 07 }}', '18 2'],
+  ])('make no figure of a division by nothing: %s', (source, result) => {
+    expect(render(source, 'none', { zero: 0 })).toBe(result);
+  });
+
+  it.each(['{{ 9 | divided_by: 0 }}', '{% assign a = 9 | modulo:-0.0 | abs %}', '{{ 9|divided_by: 0}}'])(
+    'refuse %s',
+    (source) => {
+      expect(() => compileMergeTemplate(source, 'none')).toThrow(new MergeTemplateError('divided by 0'));
+    },
+  );
+
   it('never parses a value as template', () => {
     const attack = '{{ subscriber.email }}{% if true %}x{% endif %}';
     expect(render('{{ custom.x }}', 'none', { x: attack })).toBe(attack);
