@@ -133,6 +133,16 @@ describe('the analysis of a campaign', () => {
     expect(withResult(checks, 'PASS')).toContain('empty-links');
   });
 
+  it('names the empty links alone', async () => {
+    await domain();
+    const shop = `{{ 'https://acme.example/' | append: custom.plan }}`;
+    const links = `<a href="${shop}">the shop</a> <a href="{{ custom.plan }}">your plan</a>`;
+    const contentJson = json(text(`<p>{{ subscriber.first_name }}, ${links}. ${WORDS}</p>`));
+    const { checks } = await analysed({ contentText: null, contentJson });
+    const message = checks.find(({ code }) => code === 'empty-links')?.message;
+    expect([message?.includes('{{ custom.plan }}'), message?.includes('acme')]).toEqual([true, false]);
+  });
+
   it.each([
     ['many links', (n: number) => `<a href="https://acme.example/${n}">${n}</a> `, 800, 'FAIL'],
     ['letters that take more room when they are encoded', () => 'Новости магазина. ', 2_600, 'FAIL'],

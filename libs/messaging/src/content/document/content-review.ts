@@ -96,15 +96,23 @@ function linkFaults(contentJson: string | null): string[] {
   });
 }
 
-/** The URLs of a template that begin with a value of its reader, if one leads nowhere for a reader without values. */
+/**
+ * The URLs of a template that begin with a value of its reader and lead nowhere for a reader without values: all that begin so
+ * where one does and conditions or loops hide which.
+ */
 function linksWithoutValue(html: string, urls: readonly string[], { values }: SampleMail): string[] {
   const beginning = [...new Set(urls.filter(beginsWithReaderValue))];
   if (beginning.length === 0) return [];
   const subscriber = { ...values.subscriber, first_name: null, last_name: null };
   try {
-    const filled = compileMergeTemplate(html, 'html').render({ ...values, subscriber, tracking: {} });
+    const filled = linksOf(
+      compileMergeTemplate(html, 'html').render({ ...values, subscriber, tracking: {} }),
+    );
     // A value that is no link becomes `#`: see `linkValue`.
-    return linksOf(filled).some((url) => url.startsWith('#') && !urls.includes(url)) ? beginning : [];
+    const isEmpty = (url: string | undefined): boolean =>
+      url?.startsWith('#') === true && !urls.includes(url);
+    if (filled.length === urls.length) return beginning.filter((url) => isEmpty(filled[urls.indexOf(url)]));
+    return filled.some(isEmpty) ? beginning : [];
   } catch (error) {
     // Told by the check of merge tags.
     if (error instanceof MergeTemplateError) return [];
