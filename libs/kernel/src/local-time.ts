@@ -21,6 +21,11 @@ const formats = new LRUCache<string, Intl.DateTimeFormat>({
     }),
 });
 
+/** True of a day of the calendar, `0001-01-01` to `9999-12-31`. */
+export function isDay(text: string): boolean {
+  return /^(?!0000)\d{4}-\d\d-\d\d$/.test(text) && parseLocalTime(`${text}T00:00`) !== null;
+}
+
 /** A local time such as `2027-01-05T09:00`, seconds only where there are some; null when it is none. */
 export function parseLocalTime(text: string): string | null {
   const wall = LOCAL_TIME.test(text) ? new Date(`${text}Z`) : null;

@@ -1,4 +1,4 @@
-import { parseEmailAddress } from '#kernel';
+import { isDay, parseEmailAddress } from '#kernel';
 import type {
   CustomFieldDefinition,
   CustomFieldType,
@@ -168,7 +168,6 @@ function withoutSign(number: number): number {
   return number === 0 ? 0 : number;
 }
 
-const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 /** RFC 3339 §5.6 with optional seconds, as in ISO 8601. */
 const DATE_TIME =
   /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
@@ -187,16 +186,4 @@ export function parseDateTime(input: unknown): ParsedValue {
   // Years of five or more digits, and years BC, would break the text order.
   if (/^\d{4}-/.test(moment) && !moment.startsWith('0000')) return { value: moment };
   return { fault: 'must be a date and time in ISO 8601 with a time zone' };
-}
-
-const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-const FEBRUARY = 2;
-
-function isDay(text: string): boolean {
-  const parts = DATE.exec(text);
-  if (parts === null || parts[1] === '0000') return false;
-  const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
-  const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-  const last = month === FEBRUARY && isLeapYear ? 29 : (DAYS[month - 1] ?? 0);
-  return day >= 1 && day <= last;
 }

@@ -1,5 +1,5 @@
 import {
-  type Context,
+  Context,
   type Emitter,
   evalToken,
   filters,
@@ -45,6 +45,15 @@ const FILTERS = new Set([
 ]);
 
 const LINK_FILTER = 'mailwright_link';
+
+/** The values of a template. `size` of an object is its own `size`, if it has one: not the number of its members. */
+class Values extends Context {
+  override readProperty(value: Parameters<Context['readProperty']>[0], key: unknown): unknown {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    if (key === 'size' && isObject && !Object.hasOwn(value, 'size')) return undefined;
+    return super.readProperty(value, key as string) as unknown;
+  }
+}
 
 /** `for` with all that each turn may come to charged to the memory limit, so that its bound does not depend on the clock. */
 class BoundedForTag extends ForTag {
@@ -163,7 +172,8 @@ export function compileWithEngine(pieces: readonly TemplatePiece[], escaping: Me
     variables: [...new Set(segments.map(dottedName))],
     render: (values) => {
       OUTPUT.clear();
-      return String(engine.renderSync(parsed, values));
+      const context = new Values(values, engine.options, { sync: true }, { liquid: engine });
+      return String(engine.renderSync(parsed, context));
     },
   };
 }

@@ -68,6 +68,28 @@ describe('dates in a mail', () => {
     }
   });
 
+  it.each([
+    ['2026-02-30', '2026-02-30'],
+    ['2026-02-30T10:00:00Z', '2026-02-30T10:00:00Z'],
+    ['2026-13-01', '2026-13-01'],
+    ['20261224', 'Thursday, December 24, 2026'],
+    ['20261324', '20261324'],
+    [1_795_000_000, 'Wednesday, November 18, 2026 at 11:06 AM'],
+    [1_795_000_000_000, 'Wednesday, November 18, 2026 at 11:06 AM'],
+  ])('are never made of what is none: %p', (at, expected) => {
+    expect(shown('{{ custom.at | date: "full" }}', { at })).toBe(expected);
+  });
+
+  it('have all conversions of strftime, and refuse others whatever the value', () => {
+    const format = '%F|%T|%D|%R|%V|%-V|%G|%%F|100%';
+    const composed = '2027-01-03|23:30:00|01/03/27|23:30|53|53|2026|%F|100%';
+    expect(shown(`{{ custom.at | date: "${format}" }}`, { at: '2027-01-03T23:30:00Z' })).toBe(composed);
+    for (const wrong of ['%Q', '%E', '%.'])
+      expect(trialFault(compileMergeTemplate(`{{ custom.at | date: "%Y ${wrong}" }}`, 'none'))).toContain(
+        `date: ${wrong} is no conversion of strftime`,
+      );
+  });
+
   it('follow summer time, and a zone that the author names', () => {
     const show = (at: string, more = '') =>
       shown(`{{ custom.at | date: "%H:%M %z"${more} }}`, { timeZone: 'Europe/Berlin', at });
@@ -97,9 +119,7 @@ describe('dates in a mail', () => {
   it('keep flags, widths and literal signs', () => {
     const show = (format: string) =>
       shown(`{{ custom.at | date: "${format}" }}`, { at: '2026-05-07T15:04:05Z' });
-    expect(show('%^a|%^B|%10A|%-d|%e|%j|%%B|%y|%I %p %P|%Q')).toBe(
-      'THU|MAY|  Thursday|7| 7|127|%B|26|03 PM pm|%Q',
-    );
+    expect(show('%^a|%^B|%10A|%-d|%e|%j|%%B|%y|%I %p %P')).toBe('THU|MAY|  Thursday|7| 7|127|%B|26|03 PM pm');
     expect(() => show('%9999999999A')).toThrow(MergeTemplateError);
   });
 

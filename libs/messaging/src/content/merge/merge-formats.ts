@@ -1,5 +1,6 @@
 import { type Context, filters } from 'liquidjs';
 import { LRUCache } from 'lru-cache';
+import { isDay } from '#kernel';
 
 /** Formats in which a mail's reader reads dates and numbers. */
 export interface ReaderFormats {
@@ -34,19 +35,29 @@ const ZONED = /\d:\d{2}.*(?:Z|UTC?|GMT|[+-]\d{2}:?\d{2})\s*(?:\([^)]*\))?$/i;
 const STYLES = ['full', 'long', 'medium', 'short'] as const;
 /** Conversions of strftime; of those in the last group the language has words. */
 const CONVERSION = /%([-_0^#:]+)?(\d+)?([EO])?(.)/gs;
+/** Conversions that stand for others. */
+const COMPOSED: Readonly<Record<string, string>> = {
+  '%D': '%m/%d/%y',
+  '%F': '%Y-%m-%d',
+  '%R': '%H:%M',
+  '%T': '%H:%M:%S',
+};
+const CONVERSIONS = /^[aAbBcCdeGhHIjklLmMNpPqsStnuUVwWxXyYzZ%]$/;
 const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
 
 function date(this: FilterCall, value: unknown, format?: unknown, zone?: unknown): unknown {
+  const pattern = patternOf(format);
   const reader = readerOf(this);
   const moment = momentOf(value, reader.now);
   const offset = offsetAt(moment?.at ?? new Date(0), zone, reader.timeZone);
   if (moment === null) return value;
   const minutes = moment.hasZone ? offset : 0;
   const wall = new Date(moment.at.getTime() + minutes * MINUTE_MS);
-  const style = STYLES.find((name) => name === (format ?? 'long'));
+  const style = STYLES.find((name) => name === pattern);
   if (style !== undefined) {
-    const isDay = typeof value === 'string' && DAY.test(value.trim());
-    return formatted(reader.locale, wall, { dateStyle: style, ...(isDay ? {} : { timeStyle: 'short' }) });
+    const isOfDay = typeof value === 'string' && DAY.test(isoText(value));
+    return formatted(reader.locale, wall, { dateStyle: style, ...(isOfDay ? {} : { timeStyle: 'short' }) });
   }
   const zoneName = () =>
     moment.hasZone && typeof zone !== 'number'
@@ -55,7 +66,6 @@ function date(this: FilterCall, value: unknown, format?: unknown, zone?: unknown
           timeZoneName: 'short',
         })
       : null;
-  const pattern = String(format);
   const local = pattern.replaceAll(CONVERSION, (...found) => {
     const [whole, flags = '', width = '0', , code] = found as unknown as (string | undefined)[];
     const word = code === 'Z' ? zoneName() : wordOf(code, pattern, reader.locale, wall);
@@ -67,18 +77,37 @@ function date(this: FilterCall, value: unknown, format?: unknown, zone?: unknown
   return strftime.call(this, moment.at, local, -minutes);
 }
 
+/** A pattern whose conversions all exist; throws for another. */
+function patternOf(format: unknown = 'long'): string {
+  const pattern = String(format).replaceAll(/%[%DFRT]/g, (composed) => COMPOSED[composed] ?? composed);
+  for (const [conversion, , , , code = ''] of pattern.matchAll(CONVERSION))
+    if (!CONVERSIONS.test(code)) throw new Error(`date: ${conversion} is no conversion of strftime`);
+  return pattern;
+}
+
 /** Liquid's own filter, for all conversions without words. */
 const strftime = filters['date'] as Filter;
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const LEADING_DAY = /^\d{4}-\d{2}-\d{2}(?!\d)/;
+/** A day of ISO 8601 without hyphens: as seconds it would be one of 1970 to 1973. */
+const BASIC_DAY = /^((?:19|20|21)\d{2})(\d{2})(\d{2})$/;
+/** Beyond the year 5138 a number is of milliseconds, as programs count them, too. */
+const MOST_SECONDS = 99_999_999_999;
+
+const isoText = (value: string): string => value.trim().replace(BASIC_DAY, '$1-$2-$3');
 
 function momentOf(value: unknown, now: string): Moment | null {
-  const text = typeof value === 'string' ? value.trim() : value;
+  const text = typeof value === 'string' ? isoText(value) : value;
   if (text === 'now' || text === 'today') return soundMoment(new Date(now), true);
   if (text instanceof Date) return soundMoment(text, true);
-  if (typeof text === 'number' || (typeof text === 'string' && /^\d+$/.test(text)))
-    return soundMoment(new Date(Number(text) * 1_000), true);
+  if (typeof text === 'number' || (typeof text === 'string' && /^\d+$/.test(text))) {
+    const count = Number(text);
+    return soundMoment(new Date(count > MOST_SECONDS ? count : count * 1_000), true);
+  }
   if (typeof text !== 'string' || text === '') return null;
+  const day = LEADING_DAY.exec(text)?.[0];
+  if (day !== undefined && !isDay(day)) return null;
   if (ZONED.test(text)) return soundMoment(new Date(text), true);
   return soundMoment(new Date(DAY.test(text) ? text : `${text}Z`), false);
 }
@@ -115,12 +144,22 @@ function wordOf(code: string | undefined, pattern: string, locale: string, wall:
       return formatted(locale, wall, { dateStyle: 'medium', timeStyle: 'short' });
     case 'x':
       return formatted(locale, wall, { dateStyle: 'short' });
+    case 'G':
+      return String(thursdayOf(wall).getUTCFullYear());
+    case 'V':
+      return String(weekOf(thursdayOf(wall))).padStart(2, '0');
     case 'X':
       return formatted(locale, wall, { timeStyle: 'medium' });
     default:
       return null;
   }
 }
+
+/** The Thursday of the week, whose year has the week by ISO 8601. */
+const thursdayOf = (wall: Date): Date => new Date(wall.getTime() + (4 - (wall.getUTCDay() || 7)) * DAY_MS);
+
+const weekOf = (thursday: Date): number =>
+  1 + Math.floor((thursday.getTime() - Date.UTC(thursday.getUTCFullYear(), 0, 1)) / (7 * DAY_MS));
 
 /** Beside a day many languages say a month in another case: `27 listopada`, but `listopad 2026`. */
 function monthName(pattern: string, locale: string, wall: Date, month: 'short' | 'long'): string {

@@ -20,6 +20,7 @@ export const isNoNumber = (value: unknown): boolean => typeof value === 'number'
 
 // A Unicode noncharacter: where `newline_to_br` breaks a line. The break itself comes behind the escaping.
 const LINE_BREAK = '\uFDD3';
+const LINE_BREAKS = /\s*[\r\n\t\uFDD3]\s*/g;
 
 // Control characters but C1, so C0 and DEL: what could end a header field (RFC 5322 §2.2).
 const CONTROL = /[^\P{Cc}\u0080-\u009f]/gu;
@@ -28,7 +29,7 @@ const CONTROL = /[^\P{Cc}\u0080-\u009f]/gu;
 export const OUTPUT_ESCAPES: Readonly<Record<MergeEscaping, (value: unknown) => string>> = {
   html: (value) => escapeHtml(mergeText(value)).replaceAll(LINE_BREAK, '<br>'),
   none: (value) => mergeText(value).replaceAll(LINE_BREAK, '\n'),
-  header: (value) => mergeText(value).replaceAll(LINE_BREAK, ' ').replaceAll(CONTROL, ''),
+  header: (value) => mergeText(value).replaceAll(LINE_BREAKS, ' ').replaceAll(CONTROL, ''),
 };
 
 /**

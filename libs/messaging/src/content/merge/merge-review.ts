@@ -76,14 +76,17 @@ function lacked(name: string, message: MessageKind | null = null): string {
 
 /**
  * The variables of a template that no delivery will ever fill, sorted: pre-send refuses them, since they
- * would silently come out empty. A deeper path (`custom.tags.size`) is judged by its first two names.
+ * would silently come out empty. A third name (`custom.tags.size`) is one that texts and lists have.
  */
 export function unknownVariables(
   template: Pick<MergeTemplate, 'variables'>,
   customKeys: readonly string[],
 ): string[] {
   const known = new Set([...KNOWN_VARIABLES, ...customKeys.map((key) => `custom.${key}`)]);
-  const unknown = template.variables.filter((name) => !known.has(name.split('.', 2).join('.')));
+  const unknown = template.variables.filter((name) => {
+    const [root, value, ...deeper] = name.split('.');
+    return !known.has(`${root}.${value}`) || deeper.some((each) => !COMPUTED.has(each));
+  });
   return [...new Set(unknown)].sort();
 }
 

@@ -74,9 +74,9 @@ describe('merge templates', () => {
     expect(render('{{ custom.evil }}', 'html')).toBe('&lt;b&gt;&quot;&#39;&amp;&lt;/b&gt;');
     expect(render('{{ custom.evil }}', 'none')).toBe('<b>"\'&</b>');
     expect(render('{{ custom.x }}', 'header', { x: 'Hi\r\nBcc: eve@evil.example\u0000\u007f' })).toBe(
-      'HiBcc: eve@evil.example',
+      'Hi Bcc: eve@evil.example',
     );
-    expect(render('{% if custom.x %}{{ custom.x }}{% endif %}', 'header', { x: 'a\r\nb' })).toBe('ab');
+    expect(render('{% if custom.x %}{{ custom.x }}{% endif %}', 'header', { x: 'a\r\nb' })).toBe('a b');
   });
 
   it.each([
@@ -129,6 +129,21 @@ describe('merge templates', () => {
     },
   );
 
+  it.each([
+    ['{{ custom.size | default: "unknown" }} {% if custom.size %}yes{% endif %}', 'unknown '],
+    ['{{ custom.tags.size }} {{ custom.plan.size }}', '2 3'],
+  ])('shows as size what has one: %s', (source, result) => {
+    expect(render(source)).toBe(result);
+  });
+
+  it('shows a size of its own', () => {
+    expect(render('{{ custom.size }}{{ custom.size | append: "." }}', 'none', { size: 'L' })).toBe('LL.');
+  });
+
+  it('parts the words of a header that a line break parted', () => {
+    expect(render('{{ custom.name }}|', 'header', { name: 'Ada\r\n\tLovelace' })).toBe('Ada Lovelace|');
+  });
+
   it('never parses a value as template', () => {
     const attack = '{{ subscriber.email }}{% if true %}x{% endif %}';
     expect(render('{{ custom.x }}', 'none', { x: attack })).toBe(attack);
@@ -179,6 +194,11 @@ describe('variables of a template', () => {
     expect(compileMergeTemplate('{{ topic.name }} {{ topic.name | upcase }}', 'html').variables).toEqual([
       'topic.name',
     ]);
+  });
+
+  it('are unknown where they ask for a member of a text', () => {
+    const template = { variables: ['subscriber.first_name.formal', 'custom.plan.size', 'custom.tags.first'] };
+    expect(unknownVariables(template, ['plan', 'tags'])).toEqual(['subscriber.first_name.formal']);
   });
 
   it('are unknown when no delivery has them', () => {

@@ -1,3 +1,5 @@
+import { isDay } from '#kernel';
+
 export const TEMPLATE_KINDS = ['CAMPAIGN', 'MESSAGE', 'PARTIAL', 'OPT_IN'] as const;
 export type TemplateKind = (typeof TEMPLATE_KINDS)[number];
 
@@ -23,7 +25,8 @@ export const isRecord = (value: unknown): value is Data =>
 const DATE =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/;
 
-const isDate = (value: string): boolean => DATE.test(value) && !Number.isNaN(Date.parse(value));
+const isDate = (value: string): boolean =>
+  DATE.test(value) && isDay(value.slice(0, 10)) && !Number.isNaN(Date.parse(value));
 
 const TYPES: Readonly<
   Record<VariableType, { readonly is: (value: unknown) => boolean; readonly words: string }>
