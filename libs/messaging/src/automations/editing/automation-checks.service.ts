@@ -19,7 +19,7 @@ import { CampaignContentsQuery } from '../../campaigns/campaign-contents.query.j
 import type { CampaignContent } from '../../content/document/content-compiler.js';
 import { contentIn, pathOf } from '../../content/document/translated-content.js';
 import { ContentProcessesService, footerOf } from '../../content/processes/content-processes.service.js';
-import { unknownVariables } from '../../content/merge/merge-review.js';
+import { mapTexts, tagsIn, unknownVariables } from '../../content/merge/merge-review.js';
 import type { MailReview } from '../../content/document/content-review.js';
 import type { Automation, AutomationCheck, AutomationWarning, TriggerType } from '../automation.js';
 import type { VersionReferences } from '../automation.repository.js';
@@ -242,6 +242,11 @@ export class AutomationChecksService {
       if (segment?.type === 'DYNAMIC') faults.add(`${path}.segmentKey`, 'must be a STATIC segment');
     } else if (isOf(node, 'webhook')) {
       const { customKeys } = mailRules;
+      const { url, headers } = node.config;
+      mapTexts({ url, headers }, (text, at) => {
+        if (tagsIn(text).length > 0) faults.add(`${path}${at}`, 'has a merge tag, which only body may have');
+        return text;
+      });
       faults.addAll(await this.processes.bodyFaults(scope, { body, customKeys }), `${path}.`);
     } else if (isOf(node, 'update_field')) await this.#checkFieldUpdate(checking, node, path);
   }
@@ -367,7 +372,8 @@ export class AutomationChecksService {
     const found: { readonly path: string; readonly names: readonly string[] }[] = [];
     for (const [place, node] of nodes.entries()) {
       if (!isOf(node, 'email') && !isOf(node, 'webhook') && !isOf(node, 'update_field')) continue;
-      const { contentJson, ...texts } = node.config;
+      const { contentJson, ...written } = node.config;
+      const texts = isOf(node, 'webhook') ? { body: node.config['body'] } : written;
       const document = documentOf(contentJson);
       const content = isWholePage(document) ? { ...texts, ...document } : { ...texts, contentJson: document };
       for (const { at, names } of await this.processes.eventPaths(scope, content))

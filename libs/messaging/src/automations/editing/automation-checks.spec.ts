@@ -77,6 +77,16 @@ describe('an automation that cannot be activated', () => {
     });
   });
 
+  it('names merge tags of a webhook that are not in its body', async () => {
+    const config = {
+      url: 'https://8.8.8.8/{{ event.id }}',
+      headers: { 'X-Order': '{{ event.id }}', 'X-Shop': 'acme' },
+      body: { id: '{{ event.id }}' },
+    };
+    const fault = 'has a merge tag, which only body may have';
+    expect(await stepFaults('webhook', config)).toMatchObject({ url: fault, 'headers.X-Order': fault });
+  });
+
   it('names webhooks that lead to no public address', async () => {
     const refused = {
       url: expect.stringMatching(/^must lead to a public address; .*OUTGOING_PRIVATE_ADDRESSES$/),

@@ -1,5 +1,6 @@
 import { MergeTemplateError } from '../../content/content.errors.js';
 import { compilePlainTemplate, type MergeTemplate } from '../../content/merge/merge-template.js';
+import { isStructured } from '../../content/merge/merge-output.js';
 import type { MergeValues } from '../../content/merge/merge-values.js';
 import { type ConfigReader, isText } from './config-reader.js';
 
@@ -79,10 +80,10 @@ export function valueOfRun(
   const { slots, variables } = template;
   const values = { ...OTHERS, ...ofRun };
   const shown = slots?.values(values) ?? [];
-  const missing = shown.findIndex((value) => value === undefined || value === null);
-  if (missing >= 0)
-    return { fault: `${variables.length === 1 ? `{{ ${variables[0]} }}` : 'a merge tag'} is empty` };
+  const tag = variables.length === 1 ? `{{ ${variables[0]} }}` : 'a merge tag';
+  if (shown.some((value) => value === undefined || value === null)) return { fault: `${tag} is empty` };
   const isAlone = shown.length === 1 && slots?.texts.every((text) => text.trim() === '') === true;
+  if (!isAlone && shown.some(isStructured)) return { fault: `${tag} is an object, which no text shows` };
   const value = isAlone && typeof shown[0] !== 'string' ? shown[0] : template.render(values);
   return typeof value === 'string' && value.trim() === '' ? { fault: 'the value is empty' } : { value };
 }

@@ -116,6 +116,12 @@ describe('a step that updates a field', () => {
     ['count', '{{ event.items }}', { items: '' }, 'count: the value is empty'],
     ['note', 'From {{ event.city }} with {{ event.love }}', { city: 'Graz' }, 'note: a merge tag is empty'],
     ['note', '{{ event.city }}', { city: { name: 'Graz' } }, 'note must be a string'],
+    [
+      'note',
+      'Order {{ event.order }}',
+      { order: { no: 'A1' } },
+      'note: {{ event.order }} is an object, which no text shows',
+    ],
     ['plan', '{{ event.plan }}', { plan: 'gold' }, 'plan must be one of free, pro'],
     ['first_name', '{{ event.name }}', { name: 'x'.repeat(51) }, 'first_name must be at most 50 characters'],
   ])('leaves %s as it is, says why, and the run goes on: %s of %j', async (key, value, event, reason) => {

@@ -75,12 +75,14 @@ describe('webhooks of automations', () => {
       skus: '{% for item in event.items %}{{ item.sku }} {% endfor %}',
       city: '{{ event.ship.city }}',
       none: '{{ event.coupon.code | default: "-" }}{{ event.coupon }}',
+      all: ['{{ event.items }}', ' {{ event.ship }} ', '{{ event.tags }}'],
     };
-    await entered({ body }, { total: 62.5, items: [{ sku: 'A1' }, { sku: 'B2' }], ship: { city: 'Graz' } });
+    const [items, ship] = [[{ sku: 'A1' }, { sku: 'B2' }], { city: 'Graz' }];
+    await entered({ body }, { total: 62.5, items, ship, tags: ['a', 'b'] });
     await entered({ body });
     expect(calls.map((call) => JSON.parse(call.body) as unknown)).toEqual([
-      { total: '62.5', skus: 'A1 B2 ', city: 'Graz', none: '-' },
-      { total: '', skus: '', city: '', none: '-' },
+      { total: '62.5', skus: 'A1 B2 ', city: 'Graz', none: '-', all: [items, ship, 'a, b'] },
+      { total: '', skus: '', city: '', none: '-', all: ['', '  ', ''] },
     ]);
   });
 

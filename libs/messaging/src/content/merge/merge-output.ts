@@ -15,6 +15,12 @@ export function mergeText(value: unknown): string {
   return '';
 }
 
+/** True of what no text shows: an object, or a list with one. */
+export const isStructured = (value: unknown): boolean =>
+  Array.isArray(value)
+    ? value.some(isStructured)
+    : typeof value === 'object' && value !== null && !(value instanceof Date);
+
 /** True of a quotient by 0, which arithmetic goes on with: no filter makes a figure of it. */
 export const isNoNumber = (value: unknown): boolean => typeof value === 'number' && !Number.isFinite(value);
 

@@ -303,7 +303,7 @@ function piecesIfClosed(text: string): readonly TemplatePiece[] | null {
 }
 
 /** The body with each of its texts replaced by what `map` returns for it and its path behind `body`. */
-export function mapTexts(body: unknown, map: (text: string, path: string) => string, path = ''): unknown {
+export function mapTexts(body: unknown, map: (text: string, path: string) => unknown, path = ''): unknown {
   if (typeof body === 'string') return map(body, path);
   if (Array.isArray(body))
     return body.map((item: unknown, index) => mapTexts(item, map, `${path}[${index}]`));

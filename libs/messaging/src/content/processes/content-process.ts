@@ -8,6 +8,7 @@ import {
   mapTexts,
   type WrittenContent,
 } from '../merge/merge-review.js';
+import { isStructured } from '../merge/merge-output.js';
 import { compileMergeTemplate } from '../merge/merge-template.js';
 import type { MergeValues } from '../merge/merge-values.js';
 import { MailRenderer, type RenderInput } from '../mail/mail-renderer.js';
@@ -21,7 +22,7 @@ const TASKS = {
   bodyFaults: ({ body, customKeys }: { body: unknown; customKeys: readonly string[] }) =>
     bodyFaults(body, customKeys),
   fill: ({ body, values }: { body: unknown; values: MergeValues }) =>
-    mapTexts(body, (text) => compileMergeTemplate(text, 'none').render(values)),
+    mapTexts(body, (text) => filledIn(text, values)),
   customKeys: (written: WrittenContent) => customKeysIn(written),
   eventPaths: (content: Readonly<Record<string, unknown>>) => eventPathsIn(content),
   render: (input: RenderInput) => renderer.render(input),
@@ -31,6 +32,14 @@ const TASKS = {
     return storedImage(input);
   },
 };
+
+/** The text with its merge tags filled in. One alone that shows an object, or a list of them, is that value. */
+function filledIn(text: string, values: MergeValues): unknown {
+  const { slots, render } = compileMergeTemplate(text, 'none');
+  const [alone, ...others] = slots?.values(values) ?? [];
+  const isAlone = others.length === 0 && slots?.texts.every((part) => part.trim() === '') === true;
+  return isAlone && isStructured(alone) ? alone : render(values);
+}
 
 type Tasks = typeof TASKS & CompileTasks;
 export type TaskName = keyof Tasks;
