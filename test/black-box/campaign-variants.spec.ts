@@ -104,10 +104,17 @@ describe('campaigns with variants', () => {
     expect([campaign.at('testPhase'), campaign.at('winningVariant')]).toEqual([null, null]);
     const copy = await client.post(`/campaigns/${key}/duplicate`, {});
     expect(copy.at('variants')).toEqual(campaign.at('variants'));
+    const asked = { sharePercent: 30, by: 'OPENS', ifUndecided: 'ASK' };
+    await client.patch(`/campaigns/${key}`, { test: asked });
+    const changed = await client.patch(`/campaigns/${key}`, { test: { decideAfter: 'PT3H', by: null } });
+    expect(changed.at('test')).toEqual({ ...asked, decideAfter: 'PT3H', by: 'CLICKS' });
     expect(errorsOf(await client.patch(`/campaigns/${key}`, { test: null }))).toEqual({
       test: 'is required with variants',
     });
     const plain = await client.patch(`/campaigns/${key}`, { variants: null });
+    expect(
+      errorsOf(await client.patch(`/campaigns/${key}`, { variants: VARIANTS, test: { by: 'OPENS' } })),
+    ).toEqual({ 'test.sharePercent': 'is required', 'test.decideAfter': 'is required' });
     expect([plain.at('variants'), plain.at('test')]).toEqual([[], null]);
   });
 

@@ -243,6 +243,8 @@ describe('images of mails', () => {
     expectProblem(await upload(Buffer.alloc(5 * 1_048_576 + 1), 'image/png'), 413, 'payload-too-large');
     expectProblem(await upload(Buffer.from('<svg/>'), 'image/svg+xml'), 415, 'unsupported-media-type');
     expectProblem(await client.post('/media', { png: '…' }), 415, 'unsupported-media-type');
+    const form = await upload(Buffer.from('a=b'), 'application/x-www-form-urlencoded');
+    expect(expectProblem(form, 415, 'unsupported-media-type')['detail']).toMatch(/^Send image\//);
     const compressed = { 'content-type': 'image/png', 'content-encoding': 'gzip' };
     expectProblem(
       await client.post('/media', Buffer.from('x'), { headers: compressed }),

@@ -157,6 +157,16 @@ describe('relays over HTTP', () => {
 
   it('have what their kind says of their options, and go where it says when these change', async () => {
     const create = (kind: string, options: object) => client.post('/relays', { name: kind, kind, options });
+    const kept = await create('SES', { region: 'eu-west-1', configurationSet: 'a' });
+    const path = `/relays/${kept.at('relayKey')}`;
+    const optionsAfter = async (options: object) => (await client.patch(path, { options })).at('options');
+    expect(await optionsAfter({ configurationSet: 'b' })).toEqual({
+      region: 'eu-west-1',
+      configurationSet: 'b',
+    });
+    expect(await optionsAfter({})).toEqual({ region: 'eu-west-1', configurationSet: 'b' });
+    expect(await optionsAfter({ configurationSet: null })).toEqual({ region: 'eu-west-1' });
+    await client.delete(path);
     const refused = [
       await create('SES', { region: 'mars', configurationSet: 'all news' }),
       await create('SENDGRID', { region: 'us' }),
@@ -189,7 +199,8 @@ describe('relays over HTTP', () => {
     expect(await change({ options: { region: 'eu' } })).toMatchObject({ host: 'smtp.eu.sendgrid.net' });
     expect(await change({ password: PASSWORD })).toMatchObject({ username: 'apikey' });
     expect(await change({ host: '127.0.0.1' })).toMatchObject({ host: '127.0.0.1' });
-    expect(await change({ options: {} })).toMatchObject({ host: '127.0.0.1', options: {} });
+    const without = await client.patch(`/relays/${relayKey}`, { options: { region: null } });
+    expect([without.at('host'), without.at('options')]).toEqual(['127.0.0.1', {}]);
   });
 
   it('of Postmark never carry our signature, which it would break', async () => {

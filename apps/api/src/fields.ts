@@ -198,6 +198,8 @@ function faultIn(value: unknown, depth = 0): string | null {
   if (depth > MAX_DEPTH) return `must not be nested more than ${MAX_DEPTH} levels deep`;
   if (typeof value === 'number' && !Number.isFinite(value))
     return 'must not contain a number that is too large';
+  if (Number.isInteger(value) && !Number.isSafeInteger(value))
+    return 'must not contain a whole number beyond 9007199254740991, which JSON does not keep: give it as a string';
   if (typeof value === 'string') return storedTextFault(value);
   if (typeof value !== 'object' || value === null) return null;
   for (const [key, item] of Object.entries(value)) {

@@ -35,7 +35,7 @@ export {
   SEND_STRATEGIES,
   type SendStrategy,
 } from './campaigns/campaign.js';
-export { TEST_MEASURES, UNDECIDED_RULES } from './campaigns/campaign-variants.js';
+export { TEST_DEFAULTS, TEST_MEASURES, UNDECIDED_RULES } from './campaigns/campaign-variants.js';
 export { VariantTestsService } from './campaigns/variant-tests.service.js';
 export { CampaignLifecycleService } from './campaigns/campaign-lifecycle.service.js';
 export type { CampaignAnalysis } from './campaigns/pre-send-analysis.service.js';

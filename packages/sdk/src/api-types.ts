@@ -7657,12 +7657,12 @@ export interface components {
       port?: number | null;
       /** @description From the first octet, by STARTTLS, or by STARTTLS where it is offered. Default: IMPLICIT on port 465, else REQUIRED. */
       tls?: ('IMPLICIT' | 'REQUIRED' | 'OPPORTUNISTIC') | null;
-      /** @description What only some kinds take. */
+      /** @description What is left out stays, null removes an option. */
       options?: {
-        configurationSet?: string;
-        messageStream?: string;
-        region?: string;
-        domain?: string;
+        configurationSet?: string | null;
+        messageStream?: string | null;
+        region?: string | null;
+        domain?: string | null;
       } | null;
       /** @description The kinds of mail that it takes. Default: all. */
       streams?: ('OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TRANSACTIONAL' | 'TEST')[] | null;
@@ -18487,14 +18487,15 @@ export interface operations {
                 } | null;
               }[]
             | null;
+          /** @description Of a test that there is already, what is left out stays. */
           test?: {
             /** @description Percent of the audience that gets the variants in equal parts; the rest waits for the winner. */
-            sharePercent: number;
+            sharePercent?: number;
             /**
              * @description ISO 8601, PT1H to P7D: counts from the moment when 95 % of the test’s mails have left or were given up.
              * @example PT4H
              */
-            decideAfter: string;
+            decideAfter?: string;
             /**
              * @description The rate that decides: mails clicked or opened, of those delivered. `MANUAL`: nothing but `choose-variant`.
              * @default CLICKS

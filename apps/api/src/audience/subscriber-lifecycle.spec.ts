@@ -156,6 +156,11 @@ describe('the life of a subscriber over HTTP', () => {
         400,
         { properties: 'must not contain a number that is too large' },
       ]);
+      const long = await report('{"name":"a","properties":{"ids":[9007199254740991,9007199254740992]}}');
+      expect([long.status, long.at('errors')]).toEqual([
+        400,
+        { properties: expect.stringContaining('beyond 9007199254740991') },
+      ]);
       const deep = await report(`{"name":"a","properties":{"a":${'['.repeat(30)}${']'.repeat(30)}}}`);
       expect([deep.status, Object.keys(deep.at<object>('errors'))]).toEqual([400, ['properties']]);
       const polluted = await report('{"name":"a","properties":{"__proto__":{"x":1}}}');

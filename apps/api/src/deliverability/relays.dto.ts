@@ -21,12 +21,13 @@ const streams = z
   .min(1)
   .max(RELAY_STREAMS.length)
   .refine((given) => new Set(given).size === given.length, 'must not name a stream twice');
-const options = strictBody(
-  Object.fromEntries(RELAY_OPTIONS.map((option) => [option, requiredLine(255).optional()])) as Record<
-    (typeof RELAY_OPTIONS)[number],
-    z.ZodOptional<ReturnType<typeof requiredLine>>
-  >,
-);
+const optionsOf = <Option extends z.ZodType>(option: Option) =>
+  strictBody(
+    Object.fromEntries(RELAY_OPTIONS.map((name) => [name, option])) as Record<
+      (typeof RELAY_OPTIONS)[number],
+      Option
+    >,
+  );
 const password = z.string().min(1).max(1_000).nullish().meta({ description: 'Write-only.' });
 const feedbackKey = requiredLine(4_000).nullish().meta({
   description:
@@ -42,7 +43,9 @@ const settings = {
     description:
       'From the first octet, by STARTTLS, or by STARTTLS where it is offered. Default: IMPLICIT on port 465, else REQUIRED.',
   }),
-  options: leftOut(options).meta({ description: 'What only some kinds take.' }),
+  options: leftOut(optionsOf(requiredLine(255).optional())).meta({
+    description: 'What only some kinds take.',
+  }),
   streams: leftOut(streams).meta({ description: 'The kinds of mail that it takes. Default: all.' }),
   priority: leftOut(z.int().min(1).max(100)).meta({ description: '1 is tried first. Default: 1.' }),
   weight: leftOut(z.int().min(1).max(100)).meta({
@@ -75,6 +78,9 @@ export const createRelayBody = strictBody({
 export const updateRelayBody = strictBody({
   name: leftOut(requiredLine(200)),
   ...settings,
+  options: leftOut(optionsOf(requiredLine(255).nullish())).meta({
+    description: 'What is left out stays, null removes an option.',
+  }),
   status: leftOut(z.enum(['ACTIVE', 'PAUSED'])).meta({
     description: 'A PAUSED relay is given no mail. ACTIVE tries a FAILING one at once.',
   }),

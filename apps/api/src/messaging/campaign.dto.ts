@@ -2,10 +2,15 @@ import { z } from 'zod';
 import { durationAfter, parseDuration } from '#audience';
 import { isUuid } from '#kernel';
 import { emailField, int64, pageOf, pageQuery, strictBody, timestamp } from '#platform/http';
-import { CAMPAIGN_STATUSES, SEND_STRATEGIES, TEST_MEASURES, UNDECIDED_RULES } from '#messaging';
+import {
+  CAMPAIGN_STATUSES,
+  SEND_STRATEGIES,
+  TEST_DEFAULTS,
+  TEST_MEASURES,
+  UNDECIDED_RULES,
+} from '#messaging';
 import {
   addressField,
-  defaulted,
   isObject,
   leftOut,
   line,
@@ -104,7 +109,7 @@ const decideAfter = z.string().superRefine((text, context) => {
     });
 });
 
-const test = strictBody({
+const testShape = {
   sharePercent: z.int().min(5).max(100).meta({
     description:
       'Percent of the audience that gets the variants in equal parts; the rest waits for the winner.',
@@ -114,19 +119,33 @@ const test = strictBody({
       'ISO 8601, PT1H to P7D: counts from the moment when 95 % of the test’s mails have left or were given up.',
     examples: ['PT4H'],
   }),
-  by: defaulted(
-    z.enum(TEST_MEASURES),
-    'CLICKS',
-    'The rate that decides: mails clicked or opened, of those delivered. `MANUAL`: nothing but `choose-variant`.',
-  ),
-  ifUndecided: defaulted(
-    z.enum(UNDECIDED_RULES),
-    'LEADER',
-    'Where no variant is surely better (p < 0.05 against each other one): the one with the highest rate, the first, or none ' +
-      'until `choose-variant`.',
-  ),
-})
+  by: z.enum(TEST_MEASURES).nullish().meta({
+    default: TEST_DEFAULTS.by,
+    description:
+      'The rate that decides: mails clicked or opened, of those delivered. `MANUAL`: nothing but `choose-variant`.',
+  }),
+  ifUndecided: z
+    .enum(UNDECIDED_RULES)
+    .nullish()
+    .meta({
+      default: TEST_DEFAULTS.ifUndecided,
+      description:
+        'Where no variant is surely better (p < 0.05 against each other one): the one with the highest rate, the first, or none ' +
+        'until `choose-variant`.',
+    }),
+};
+const test = strictBody(testShape)
+  .transform((given) => ({
+    ...given,
+    by: given.by ?? TEST_DEFAULTS.by,
+    ifUndecided: given.ifUndecided ?? TEST_DEFAULTS.ifUndecided,
+  }))
   .nullable()
+  .optional();
+const patchedTest = strictBody(testShape)
+  .partial()
+  .nullable()
+  .meta({ description: 'Of a test that there is already, what is left out stays.' })
   .optional();
 
 const fields = {
@@ -196,6 +215,7 @@ export const createCampaignBody = strictBody({
 /** JSON merge-patch (RFC 7396): absent fields stay, null clears. */
 export const patchCampaignBody = strictBody({
   ...fields,
+  test: patchedTest,
   strict,
   name: name.optional(),
   subject: content.subject.nullish(),

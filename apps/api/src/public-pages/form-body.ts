@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ProblemError } from '#platform/http';
+import { ProblemError, wrongType } from '#platform/http';
 
 /** The routes of pages with forms. No other route accepts form bodies. */
 const FORM_ROUTES: ReadonlySet<string | undefined> = new Set(['/c/:token', '/u/:token', '/p/:token']);
@@ -19,7 +19,7 @@ export function registerFormParsers(fastify: FastifyInstance): void {
   });
   fastify.addContentTypeParser(FORM_TYPES, async (request: FastifyRequest, payload: Readable) => {
     if (hasNoBody(request)) return undefined;
-    if (!FORM_ROUTES.has(request.routeOptions.url)) throw new ProblemError('unsupported-media-type', REFUSAL);
+    if (!FORM_ROUTES.has(request.routeOptions.url)) throw wrongType(request);
     return fieldsOf(request.headers['content-type'] ?? '', await readAll(payload));
   });
 }
@@ -37,8 +37,6 @@ function takeForForm({ headers }: FastifyRequest): void {
 export function formField(request: FastifyRequest, name: string): string | null {
   return request.body instanceof URLSearchParams ? request.body.get(name) : null;
 }
-
-const REFUSAL = { detail: 'Send JSON with Content-Type: application/json.' };
 
 function hasNoBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;

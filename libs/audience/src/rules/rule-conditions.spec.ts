@@ -130,6 +130,13 @@ describe('a rule of an event', () => {
     });
   });
 
+  it('takes a link as its author wrote it for the one that reports have', () => {
+    const urlOf = (url: string) => read(event({ type: 'CLICKED', url })).where;
+    const encoded = 'https://xn--bcher-kva.example/%C3%A4?%C3%B6=1';
+    expect(urlOf('https://bücher.example/ä?ö=1')).toEqual(urlOf(encoded));
+    expect(urlOf('kein Link: ä')).toMatchObject({ event: { mails: { url: 'kein Link: ä' } } });
+  });
+
   it('looks at what happened before a moment of any year', () => {
     const before = '1969-12-31T00:00:00Z';
     expect(read(event({ type: 'OPENED' }, { before })).where).toMatchObject({ before: new Date(before) });

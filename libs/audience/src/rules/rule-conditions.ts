@@ -128,10 +128,14 @@ function readMails(
     mails: {
       ...(campaignId === undefined ? {} : { campaignId }),
       ...(topicId === undefined ? {} : { topicId }),
-      ...(url === null ? {} : { url }),
+      ...(url === null ? {} : { url: trackedUrl(url) }),
     },
   };
 }
+
+/** A link as reports have it: other than ASCII encoded, as it travels. */
+const trackedUrl = (url: string): string =>
+  /^[\u0021-\u007e]*$/.test(url) || !URL.canParse(url) ? url : new URL(url).href;
 
 function readCount(condition: JsonObject, path: string, faults: RuleFaults): EventCondition['count'] | null {
   const count = faults.object(member(condition, 'count'), path);

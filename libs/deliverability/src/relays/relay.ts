@@ -40,6 +40,10 @@ export type RelayPatch = Partial<
   }
 >;
 
+type OptionsPatch = { readonly [Option in keyof RelayOptions]?: string | null | undefined };
+/** A change as a client gives it. */
+export type GivenPatch = Omit<RelayPatch, 'options'> & { readonly options?: OptionsPatch | undefined };
+
 type Owner = Pick<ProjectScope, 'environmentId' | 'projectId'>;
 
 /** A way out for a project's live mail. */
@@ -174,8 +178,16 @@ export function settingsOf({ kind, ...wanted }: WantedRelay, secrets: RelaySecre
 }
 
 /** A change with what follows from it: other options may lead a relay elsewhere. Throws DomainValidationError. */
-export function patchOf(relay: Relay, patch: RelayPatch, secrets: RelaySecrets): RelayPatch {
+export function patchOf(
+  relay: Relay,
+  { options: changed, ...given }: GivenPatch,
+  secrets: RelaySecrets,
+): RelayPatch {
   const { kind } = relay;
+  const patch: RelayPatch = {
+    ...given,
+    ...(changed !== undefined && { options: patchedOptions(relay.options, changed) }),
+  };
   const faults = optionFaults(kind, patch.options ?? {});
   Object.assign(faults, signingFaults(kind, patch.signing), keyFaults(kind, secrets));
   if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
@@ -186,6 +198,12 @@ export function patchOf(relay: Relay, patch: RelayPatch, secrets: RelaySecrets):
     ...movedBy(relay, patch),
     username: usernameOf(kind, username, passwordBox !== null),
   };
+}
+
+/** Options that are absent stay, null removes one (RFC 7396). */
+function patchedOptions(before: RelayOptions, patch: OptionsPatch): RelayOptions {
+  const entries = Object.entries({ ...before, ...patch });
+  return Object.fromEntries(entries.filter(([, value]) => value != null));
 }
 
 function movedBy({ kind, host, options }: Relay, patch: RelayPatch): Pick<RelayPatch, 'host'> {

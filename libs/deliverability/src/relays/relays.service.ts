@@ -5,7 +5,7 @@ import { Database, OutgoingHttp, resealRows, type SealedRow, type SealedSecrets,
 import {
   patchOf,
   type Relay,
-  type RelayPatch,
+  type GivenPatch,
   relaySecret,
   type RelaySecrets,
   settingsOf,
@@ -68,7 +68,7 @@ export class RelaysService implements SealedSecrets {
   async change(
     scope: ProjectScope,
     relayKey: string,
-    { secrets, ...patch }: RelayPatch & { secrets: RelaySecrets },
+    { secrets, ...patch }: GivenPatch & { secrets: RelaySecrets },
   ): Promise<Relay> {
     if (patch.host !== undefined) await this.#refuseHost(patch.host);
     return this.database.transaction(scope, async () => {

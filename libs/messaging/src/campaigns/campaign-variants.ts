@@ -59,6 +59,30 @@ interface Tested {
   readonly queuedAt: Date | null;
 }
 
+/** The parts of a test that need not be given. */
+export const TEST_DEFAULTS = { by: 'CLICKS', ifUndecided: 'LEADER' } as const satisfies Partial<VariantTest>;
+
+/** A change of a test: what is absent stays, null is as by default. */
+export type TestPatch = {
+  readonly [Part in 'sharePercent' | 'decideAfter']?: VariantTest[Part] | undefined;
+} & { readonly [Part in 'by' | 'ifUndecided']?: VariantTest[Part] | null | undefined };
+
+/** The test after a change. Throws DomainValidationError where a new one lacks what it needs. */
+export function patchedTest(before: VariantTest | null, patch: TestPatch): VariantTest {
+  const { sharePercent, decideAfter, by, ifUndecided }: TestPatch = { ...before, ...patch };
+  if (sharePercent === undefined || decideAfter === undefined)
+    throw new DomainValidationError({
+      ...(sharePercent === undefined && { 'test.sharePercent': 'is required' }),
+      ...(decideAfter === undefined && { 'test.decideAfter': 'is required' }),
+    });
+  return {
+    sharePercent,
+    decideAfter,
+    by: by ?? TEST_DEFAULTS.by,
+    ifUndecided: ifUndecided ?? TEST_DEFAULTS.ifUndecided,
+  };
+}
+
 /** Faults of variants by their paths: `variants[1].contentJson.blocks[0].level`. */
 export function contentFaultsOf(variants: readonly CampaignVariant[]): Record<string, string> {
   const faults: Record<string, string> = {};

@@ -9,7 +9,7 @@ import {
 } from '#kernel';
 import { type CampaignTranslations, CONTENT_PARTS } from '../content/document/translated-content.js';
 import { ScheduleMissingError } from './campaign.errors.js';
-import type { CampaignVariant, TestResult, VariantTest } from './campaign-variants.js';
+import type { CampaignVariant, TestPatch, TestResult, VariantTest } from './campaign-variants.js';
 
 export const CAMPAIGN_STATUSES = [
   'DRAFT',
@@ -79,6 +79,9 @@ export type NewCampaign = Pick<CampaignDraft, 'name'> & CampaignChanges;
 
 /** The author's changes; absent keys of metadata stay. */
 export type CampaignChanges = Partial<CampaignDraft> & { readonly metadata?: MetadataPatch | undefined };
+
+/** Changes to a campaign that has a test already. */
+export type CampaignPatch = Omit<CampaignChanges, 'test'> & { readonly test?: TestPatch | null | undefined };
 
 /** All that says which content a campaign's mails have: see `CampaignContentsQuery`. */
 export type ContentSource = Readonly<

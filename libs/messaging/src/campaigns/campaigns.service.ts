@@ -20,6 +20,7 @@ import {
 import {
   type Campaign,
   type CampaignChanges,
+  type CampaignPatch,
   type CampaignStatus,
   type ContentSource,
   type KeptTemplates,
@@ -28,7 +29,7 @@ import {
   sourceWith,
   timeFaults,
 } from './campaign.js';
-import { variantFaults } from './campaign-variants.js';
+import { patchedTest, variantFaults } from './campaign-variants.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
 import { CampaignContentsQuery } from './campaign-contents.query.js';
 import {
@@ -128,8 +129,10 @@ export class CampaignsService {
   }
 
   /** Changes what is given and leaves the rest. */
-  revise(scope: ProjectScope, campaignKey: string, changes: CampaignChanges): Promise<Campaign> {
+  revise(scope: ProjectScope, campaignKey: string, { test, ...given }: CampaignPatch): Promise<Campaign> {
     return this.campaigns.whileLocked(scope, campaignKey, async (campaign, now) => {
+      const tested = test == null ? test : patchedTest(campaign.test, test);
+      const changes = tested === undefined ? given : { ...given, test: tested };
       if (campaign.status === 'SCHEDULED') await this.audience.hold(scope);
       const checked = await this.#checked(scope, changes, campaign, now);
       campaign.revise(checked.changes, now);
@@ -148,7 +151,7 @@ export class CampaignsService {
   }
 
   /** Throws DomainValidationError with what mails would lose of the content that is given, by its path. */
-  async refuseLosses(scope: ProjectScope, given: CampaignChanges): Promise<void> {
+  async refuseLosses(scope: ProjectScope, given: Omit<CampaignChanges, 'test'>): Promise<void> {
     const origin = await this.fromAddresses.of(scope);
     // Faults of the document itself are told when it is saved.
     if (origin === null || Object.keys(contentFaults(given)).length > 0) return;

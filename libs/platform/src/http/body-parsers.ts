@@ -85,7 +85,8 @@ function malformed(): ProblemError {
   return new ProblemError('malformed-json', { detail: 'The body is not JSON in UTF-8.' });
 }
 
-function wrongType(request: FastifyRequest): ProblemError {
+/** Refusal of a body of a type that the operation does not take. */
+export function wrongType(request: FastifyRequest): ProblemError {
   const json = takesJson(request) ? ['JSON with Content-Type: application/json'] : [];
   const types = [...json, ...streamsOf(request)];
   return unsupported(`Send ${types.join(', or ')}.`);

@@ -36,6 +36,7 @@ export {
   type ProblemSlug,
   type ProblemType,
 } from './operation/problem.js';
+export { wrongType } from './body-parsers.js';
 export { partProblem } from './operation/problem.filter.js';
 export { streamedJson } from './operation/streamed-json.js';
 export { requireScopeOf } from './guards/access.hook.js';

@@ -35,10 +35,11 @@ const TASKS = {
 
 /** The text with its merge tags filled in. One alone that shows an object, or a list of them, is that value. */
 function filledIn(text: string, values: MergeValues): unknown {
-  const { slots, render } = compileMergeTemplate(text, 'none');
+  const template = compileMergeTemplate(text, 'none');
+  const { slots } = template;
   const [alone, ...others] = slots?.values(values) ?? [];
   const isAlone = others.length === 0 && slots?.texts.every((part) => part.trim() === '') === true;
-  return isAlone && isStructured(alone) ? alone : render(values);
+  return isAlone && isStructured(alone) ? alone : template.render(values);
 }
 
 type Tasks = typeof TASKS & CompileTasks;
