@@ -137,6 +137,30 @@ describe('whole pages of HTML and MJML', () => {
     }
   });
 
+  it('of MJML hold conditions around components, and name what stands between them', async () => {
+    const guarded = MJML.replace(
+      '</mj-body>',
+      '{% if data.vip %}<mj-section><mj-column><mj-text>VIP price</mj-text></mj-column></mj-section>{% endif %}</mj-body>',
+    );
+    const message = { purpose: 'An offer.', subject: 'Offer' };
+    for (const vip of [true, false]) {
+      const to = `vip-${vip}@example.com`;
+      const sent = await client.post('/messages', { ...message, to, mjml: guarded, data: { vip } });
+      expect(sent.status).toBe(202);
+      const { html, text } = await mailTo(to, 'MESSAGE');
+      for (const part of [html, text]) {
+        expect(part).toContain('Whole MJML');
+        expect(part?.includes('VIP price')).toBe(vip);
+      }
+    }
+    const lost = MJML.replace('</mj-section>', '</mj-section>Bare {{ subscriber.first_name }}');
+    const named = expect.stringContaining('mjml: text between components: Bare {{ subscriber.first_name }}');
+    const refused = await client.post('/messages', { ...message, to: 'ada@example.com', mjml: lost });
+    expect([refused.status, refused.at('errors')]).toEqual([422, { mjml: named }]);
+    const strict = await draft({ mjml: lost, strict: true });
+    expect([strict.status, strict.at('errors')]).toEqual([422, { mjml: named }]);
+  });
+
   it('are refused with what is wrong, by the field', async () => {
     const message = { to: 'ada@example.com', purpose: 'A receipt.', subject: 'Receipt' };
     const faults = async (answer: Promise<{ status: number; at(...path: string[]): unknown }>) => {

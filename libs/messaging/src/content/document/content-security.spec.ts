@@ -211,6 +211,17 @@ describe('hostile content', () => {
     expect(dangersOf(await rendered({ type: 'mjml', mjml: inMjml(attack) }))).toEqual([]);
   });
 
+  it.each(ATTACKS)('does nothing between MJML components: %j', async (attack) => {
+    const column = '<mj-column><mj-text>x</mj-text></mj-column>';
+    for (const body of [
+      `${attack}<mj-section>${column}</mj-section>`,
+      `<mj-section>${column}${attack}</mj-section>`,
+      `<mj-section>${column}</mj-section>{% if true %}${attack}{% endif %}`,
+      `<mj-section>${column}</mj-section><!--[if mso]></mj-raw>${attack}<![endif]-->`,
+    ])
+      expect(dangersOf(await renderedMail({ mjml: `<mjml><mj-body>${body}</mj-body></mjml>` }))).toEqual([]);
+  });
+
   it.each(ATTACKS)('does nothing in a whole page, wherever it stands in it: %j', async (attack) => {
     for (const html of [
       attack,

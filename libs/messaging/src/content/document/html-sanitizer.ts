@@ -168,7 +168,8 @@ const MARKER = /\uFDD3(\d+)\uFDD4/g;
 const MARKS = /[\uFDD3\uFDD4]/g;
 const CONDITION = /^(?:\uFDD2\d+\uFDD1)+$/;
 
-interface Edit {
+/** Text in place of a piece of a source. */
+export interface Edit {
   readonly from: number;
   readonly to: number;
   readonly text: string;
@@ -245,7 +246,7 @@ export function readMarkup(
   };
 }
 
-function edited(source: string, edits: readonly Edit[]): string {
+export function edited(source: string, edits: readonly Edit[]): string {
   let result = '';
   let at = 0;
   for (const { from, to, text } of [...edits].sort((a, b) => a.from - b.from)) {

@@ -1,9 +1,10 @@
+import { Parser } from 'htmlparser2';
 import { ContentCompileError } from '../content.errors.js';
 import { isHarmlessValue, sanitizeStyleSheet, type Sanitizing } from './css-sanitizer.js';
-import { sanitizeMarkup } from './html-sanitizer.js';
+import { type Edit, edited, sanitizeMarkup } from './html-sanitizer.js';
 import { type Attributes, BLOCK_TAGS, INLINE_TAGS, isInertAttribute, showsFile } from './inert-elements.js';
 import { STYLE_FILTER } from '../merge/merge-output.js';
-import { holdsPlaceholder } from '../merge/merge-tags.js';
+import { holdsPlaceholder, type MergeTagMask, tagPlaceholders } from '../merge/merge-tags.js';
 
 /** Components that stay; not mj-include (reads files), mj-font (an external sheet), mj-html-attributes (sets any attribute). */
 export const MJML_TAGS = (
@@ -14,8 +15,25 @@ export const MJML_TAGS = (
 ).split(' ');
 
 const TAGS = [...INLINE_TAGS, ...BLOCK_TAGS, ...MJML_TAGS, 'meta'];
-/** Components whose content is HTML: comments in others are notes between components. */
 const STYLE = 'mj-style';
+/** Components whose content is HTML or text. */
+const HOLDS_HTML = new Set(
+  (
+    'mj-title mj-preview mj-text mj-button mj-table mj-raw mj-social-element mj-navbar-link mj-accordion-title ' +
+    'mj-accordion-text'
+  ).split(' '),
+);
+/** Components in which MJML writes an mj-raw where it stands. */
+const TAKES_RAW = new Set(
+  (
+    'mj-body mj-wrapper mj-section mj-group mj-column mj-hero mj-social mj-navbar mj-accordion ' +
+    'mj-accordion-element'
+  ).split(' '),
+);
+/** Components of which MJML reads no content. */
+const HOLDS_NOTHING = new Set(
+  'mj-image mj-divider mj-spacer mj-carousel-image mj-breakpoint mj-all mj-class'.split(' '),
+);
 
 // MJML writes most attributes into inline styles as they are.
 const UNSAFE_VALUE = /__proto__|[;{}<>\\]/;
@@ -44,12 +62,12 @@ function isInertMjmlAttribute(name: string, masked: string): boolean {
 /**
  * Masked MJML with only known components and inert attributes. The style sheets are set aside first, since they
  * are CSS, not markup, and come back at the end of the head.
- * @throws {ContentCompileError} for a merge tag between the attributes of a component, which MJML would lose
+ * @throws {ContentCompileError} for a merge tag that MJML would lose: between attributes, or where no mj-raw may stand
  */
 export function sanitizeMjml(masked: string, sanitizing: Sanitizing): string {
   const sheets: string[] = [];
   const components: string[] = [];
-  const withoutStyles = takeStyles(masked, (attributes, css) => {
+  const withoutStyles = takeStyles(withoutNotes(masked, sanitizing.mask), (attributes, css) => {
     const inline = /\binline\s*=/.test(attributes) ? ' inline="inline"' : '';
     components.push(`<${STYLE}${inline}>${sanitizeStyleSheet(css, sanitizing)}</${STYLE}>`);
   });
@@ -59,7 +77,87 @@ export function sanitizeMjml(masked: string, sanitizing: Sanitizing): string {
   };
   const parser = { recognizeSelfClosing: true };
   const clean = sanitizeMarkup(withoutStyles, { tags: TAGS, component, parser }, { ...sanitizing, sheets });
-  return insertIntoHead(clean, styleComponents(sheets) + components.join(''));
+  return insertIntoHead(arranged(clean, sanitizing), styleComponents(sheets) + components.join(''));
+}
+
+/** `{% comment %}`, its end, and tags that do nothing. */
+const NOTE = /^\{%-?\s*comment\b/;
+const NOTE_END = /^\{%-?\s*endcomment\b/;
+const IDLE = /^\{%-?\s*(?:(?:end)?comment\b|#)/;
+
+/** Without the content of `{% comment %}`, which nobody gets. */
+function withoutNotes(masked: string, mask: MergeTagMask): string {
+  let isNote = false;
+  const kept = masked.split(/(\uFDD2\d+\uFDD1)/).filter((part) => {
+    const [tag = ''] = mask.tagsIn(part);
+    if (isNote && !NOTE_END.test(tag)) return false;
+    isNote = NOTE.test(tag);
+    return true;
+  });
+  return kept.join('');
+}
+
+/**
+ * Sanitised MJML in which merge tags and comments to Outlook between components stand in mj-raw: MJML passes over all that is
+ * in no component. Text and HTML there are noted.
+ */
+function arranged(clean: string, sanitizing: Sanitizing): string {
+  const { removed } = sanitizing;
+  const edits: Edit[] = [];
+  const open: string[] = [];
+  /** Number of elements around the component whose HTML is being read. */
+  let htmlAt: number | null = null;
+  const piece = () => clean.slice(parser.startIndex, parser.endIndex + 1);
+  const replace = (text: string) => edits.push({ from: parser.startIndex, to: parser.endIndex + 1, text });
+  const parent = () => open.findLast((tag) => MJML_TAGS.includes(tag)) ?? '';
+  const parser = new Parser(
+    {
+      onopentag: (tag) => {
+        if (htmlAt === null && !MJML_TAGS.includes(tag)) {
+          removed(`<${tag}> between components`);
+          replace('');
+        } else if (htmlAt === null && HOLDS_NOTHING.has(parent())) removed(`<${tag}> in <${parent()}>`);
+        if (htmlAt === null && HOLDS_HTML.has(tag)) htmlAt = open.length;
+        open.push(tag);
+      },
+      onclosetag: (tag, isImplied) => {
+        open.pop();
+        if (htmlAt === null && !isImplied && !MJML_TAGS.includes(tag)) replace('');
+        if (open.length === htmlAt) htmlAt = null;
+      },
+      ontext: () => {
+        if (htmlAt === null)
+          replace(tagsBetween(piece(), { parent: parent(), inBody: open.includes('mj-body') }, sanitizing));
+      },
+      oncomment: () => {
+        if (htmlAt !== null || !/^<!--(?:\[if| ?<!\[endif)/i.test(piece())) return;
+        // With a note behind it: MJML joins a comment that ends to one of its own that begins.
+        if (parent() === 'mj-head' || TAKES_RAW.has(parent())) replace(`<mj-raw>${piece()}<!-- --></mj-raw>`);
+        else removed(`${piece()} between components`);
+      },
+    },
+    { recognizeSelfClosing: true, decodeEntities: false },
+  );
+  parser.end(clean);
+  return edited(clean, edits);
+}
+
+/** The merge tags of text between components, in an mj-raw; all else in it is noted. */
+function tagsBetween(
+  text: string,
+  { parent, inBody }: { readonly parent: string; readonly inBody: boolean },
+  { mask, removed }: Sanitizing,
+): string {
+  const words = text.replaceAll(/\uFDD2\d+\uFDD1/g, ' ').trim();
+  if (words !== '') removed(`text between components: ${words}`);
+  const tag = mask.tagsIn(text).find((source) => !IDLE.test(source));
+  if (tag === undefined) return '';
+  if (TAKES_RAW.has(parent)) return `<mj-raw>${tagPlaceholders(text)}</mj-raw>`;
+  throw new ContentCompileError(
+    inBody
+      ? `${tag} stands in <${parent}>, which takes no merge tags: let it stand around <${parent}>`
+      : `${tag} stands outside of <mj-body>, where it decides about nothing: let it stand in <mj-body>`,
+  );
 }
 
 /** Style sheets for the head of an MJML source. */
