@@ -12,7 +12,7 @@ import {
 } from './mail-footer.js';
 import { htmlToPlainText, plainTextToHtml, withoutTagLines } from './content-text.js';
 import { appendSection, authoredMjml, documentMjml, textCss, type Theme, themeOf } from './mjml-document.js';
-import { appendToPage, compilePage, pageFooter } from './whole-html.js';
+import { appendToPage, compilePage, outsideOfBody, pageFooter } from './whole-html.js';
 import { MergeTagMask } from '../merge/merge-tags.js';
 import { type Masking, RemovedContent } from './css-sanitizer.js';
 import { ContentCompileError, MergeTemplateError } from '../content.errors.js';
@@ -106,6 +106,11 @@ export async function compileContent(input: ContentInput): Promise<CompiledConte
   const mask = new MergeTagMask();
   const removed = new RemovedContent(mask);
   const maskedHtml = await compileHtml(input, { mask, removed, showsFiles: input.showsFiles === true });
+  // The footer stands in one body, and the text part has no other.
+  if (!outsideOfBody(maskedHtml).every((piece) => mask.isWhole(piece)))
+    throw new ContentCompileError(
+      'a condition or loop stands around <body>, or ends on its other side: let it stand inside of <body>',
+    );
   return {
     subject: input.subject,
     fromName: input.fromName ?? '',
@@ -205,8 +210,22 @@ async function renderMjml(source: string): Promise<string> {
 
 function compileText(input: ContentInput, maskedHtml: string, mask: MergeTagMask): string {
   const own = mask.restore(withoutTagLines(mask.hide(input.contentText ?? '')), '{');
-  if (own.trim() === '') return mask.restore(htmlToPlainText(withShownConditions(maskedHtml)), '{ ');
+  if (own.trim() === '')
+    return mask.restore(
+      valuesSetAhead(maskedHtml, mask) + htmlToPlainText(withShownConditions(maskedHtml)),
+      '{ ',
+    );
   return withFooterText(input.footer, own);
+}
+
+const SETS_VALUE = /^\{%-?\s*(?:assign|capture)\b/;
+
+/** The merge tags ahead of the body as text that shows nothing, where they set values for those in it; else nothing. */
+function valuesSetAhead(maskedHtml: string, mask: MergeTagMask): string {
+  const [ahead = ''] = outsideOfBody(maskedHtml);
+  if (!mask.tagsIn(ahead).some((tag) => SETS_VALUE.test(tag))) return '';
+  const shown = htmlToPlainText(ahead.replaceAll(/<\/?(?:html|head)\b[^<>]*>/gi, ''));
+  return mask.hide('{% capture unshown %}') + shown + mask.hide('{% endcapture %}');
 }
 
 const CONDITIONAL_LINK = /<a(?=\s[^<>]*\uFDD2\d+\uFDD1href)([^<>]*)>([^]*?)<\/a>/g;

@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { Wording } from '#wording';
 import { footerOf } from '../processes/content-processes.service.js';
 import { compileContent, type CompiledContent } from './content-compiler.js';
+import { compileMergeTemplate } from '../merge/merge-template.js';
+import { SAMPLE_VALUES } from '../merge/merge-values.js';
 import { MAX_PAGE_BYTES, parseContentDocument } from './content-document.js';
 
 const FOOTER = footerOf({ senderName: 'Shop', postalAddress: 'Street 1' }, new Wording('en'));
@@ -147,6 +149,40 @@ describe('a mail that is a whole page', () => {
     const { html } = await compiled(twice, { previewText: 'Soon' });
     expect(html).toContain('<!--[if mso]><body class="mso"><![endif]-->');
     expect(html).toMatch(/<body class="x"><div style="display:none[^"]*">Soon<\/div>/);
+  });
+
+  it.each([
+    '<html>{% if custom.x %}<body>SECRET</body>{% else %}<body>public</body>{% endif %}</html>',
+    '{% if custom.x %}<html><body>SECRET</body></html>{% endif %}',
+    '<html><head>{% if custom.x %}</head><body>SECRET{% endif %}</body></html>',
+    '<html><body>{% for x in custom.y %}SECRET</body>{% endfor %}</html>',
+    '<html><body>{% if custom.x %}SECRET</body>{% else %}<body>public{% endif %}</body></html>',
+  ])(
+    'refuses a condition or loop that does not end where it begins, in the body or outside: %s',
+    async (html) => {
+      await expect(compiled(html)).rejects.toThrow('stands around <body>');
+    },
+  );
+
+  it('refuses the same in the head of MJML', async () => {
+    const mjml = `<mjml><mj-head><mj-raw>{% if custom.x %}</mj-raw></mj-head><mj-body><mj-raw>{% endif %}</mj-raw></mj-body></mjml>`;
+    const input = { subject: 'Hello', previewText: null, document: { mjml }, contentText: null };
+    await expect(compileContent({ ...input, footer: FOOTER })).rejects.toThrow('stands around <body>');
+  });
+
+  it('takes conditions in the head, and values that are set there, in both parts', async () => {
+    const head =
+      '{% assign code = "A1" %}{% capture words %}<b>Hello</b> {{ code }}{% endcapture %}{% if custom.x %}<style>p{margin:0}</style>{% endif %}';
+    for (const source of [
+      page(`<p>[{{ words }}, {{ code }}]</p>${LEAVE}`, head),
+      `${head}${page(`<p>[{{ words }}, {{ code }}]</p>${LEAVE}`)}`,
+    ]) {
+      const { html, text, removed } = await compiled(source);
+      expect(removed).toEqual([]);
+      const shown = compileMergeTemplate(text, 'none').render(SAMPLE_VALUES);
+      expect(shown).toMatch(/^\[Hello A1, A1\]\n/);
+      expect(compileMergeTemplate(html, 'html').render(SAMPLE_VALUES)).toContain('A1, A1]');
+    }
   });
 
   it('keeps conditions around attributes, declarations and rows', async () => {

@@ -17,6 +17,7 @@ const HEAD = /<head(?:\s[^<>]*)?>/i;
 const HEAD_END = /<\/head\s*>/i;
 const BODY = /<body(?:\s(?:"[^"]*"|'[^']*'|[^"'<>])*)?>/i;
 const BODY_END = /<\/body\s*>/i;
+const TITLE = /<title>[^<]*<\/title\s*>/gi;
 const COMMENT = /<!--[^]*?-->/g;
 
 /** Masked and escaped already. */
@@ -87,6 +88,13 @@ const UNSHOWN = 'display:none;max-height:0;overflow:hidden;mso-hide:all';
 /** The same length without the words of comments: what stands in one is no part of the page. */
 const withoutComments = (page: string): string =>
   page.replaceAll(COMMENT, (comment) => ' '.repeat(comment.length));
+
+/** Pieces of a compiled mail outside of its body, without the title: before it, behind it, and between two. */
+export const outsideOfBody = (page: string): string[] =>
+  withoutComments(page)
+    .replaceAll(TITLE, '')
+    .split(/<\/body\s*>/i)
+    .map((piece) => piece.split(BODY, 1)[0] ?? '');
 
 const has = (page: string, part: RegExp): boolean => part.test(withoutComments(page));
 
