@@ -6,7 +6,7 @@ import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/pr
 
 const PAGE = `<!DOCTYPE html>
 <html lang="en"><head><title>Spring</title><style>.offer { color: #aa0000 } @media (max-width: 480px) { .offer { font-size: 20px } }</style></head>
-<body bgcolor="#eeeeee"><!--[if mso]><table><tr><td><![endif]--><p class="offer">Hello {{ subscriber.first_name | default: "you" }}</p>
+<body bgcolor="#eeeeee"><!--[if mso]><table><tr><td><![endif]--><p class="offer">Hello {{ subscriber.first_name | default: "you" }}</p><p hidden>Internal</p>
 <a href="https://acme.example/offers">Offers</a><!--[if mso]></td></tr></table><![endif]--></body></html>`;
 const MJML =
   '<mjml><mj-body><mj-section><mj-column><mj-text>Whole MJML</mj-text></mj-column></mj-section></mj-body></mjml>';
@@ -62,7 +62,9 @@ describe('whole pages of HTML and MJML', () => {
     expect(mail.html).toContain('<!--[if mso]><table><tr><td><![endif]-->');
     expect(mail.html).toMatch(/<a href="[^"]*\/l\/[^"]+">Offers<\/a>/);
     expect(mail.html).toMatch(/class="mw-footer".*\/u\/.*<\/div><img[^>]+><\/body>/s);
+    expect(mail.html).toMatch(/<p hidden(?:="")?>Internal/);
     expect(mail.text).toContain('Hello you');
+    expect(mail.text).not.toContain('Internal');
     expect((await mailTo('ute@example.com', 'CAMPAIGN')).html).toContain('Hallo you');
     const view = /href="([^"]*\/v\/[^"]*)"/.exec(mail.html ?? '')?.[1]?.replaceAll('&amp;', '&') ?? '';
     const shown = await fetch(new URL(new URL(view).pathname, client.baseUrl));

@@ -299,6 +299,32 @@ describe('markup that an author writes', () => {
       expect(html).toContain(attribute[1] ?? '');
   });
 
+  it.each(['hidden', 'hidden=""', 'HIDDEN', 'hidden="hidden"'])(
+    'keeps what is hidden hidden, in both parts: %s',
+    async (attribute) => {
+      const markup = `<p>Hello</p><p ${attribute}>INTERNAL</p><table><tr><td ${attribute}>INTERNAL</td></tr></table>`;
+      const page = { subject: 'Hello', previewText: null, contentText: null, footer: FOOTER };
+      for (const mail of [
+        await compiled(block(markup)),
+        await compiled(
+          inMjml(`<mj-text>${markup}</mj-text><mj-raw><tr ${attribute}><td>INTERNAL</td></tr></mj-raw>`),
+        ),
+        await compileContent({ ...page, document: { html: `<html><body>${markup}</body></html>` } }),
+      ]) {
+        expect(mail.removed).toEqual([]);
+        expect(mail.html).toMatch(/<p [^>]*hidden(?:="(?:hidden)?")?[^>]*>INTERNAL/);
+        expect(mail.html).toMatch(/<td [^>]*hidden(?:="(?:hidden)?")?[^>]*>INTERNAL/);
+        expect(mail.text).toContain('Hello');
+        expect(mail.text).not.toContain('INTERNAL');
+      }
+    },
+  );
+
+  it('names `hidden` on an MJML component, which knows no such thing', async () => {
+    const { removed } = await compiled(inMjml('<mj-text hidden>INTERNAL</mj-text>'));
+    expect(removed).toEqual(['contentJson.blocks[0].mjml: <mj-text hidden="">']);
+  });
+
   it('keeps comments to Outlook as they are, and takes from them what is dangerous', async () => {
     const button =
       '<!--[if mso]><v:roundrect xmlns:v="urn:schemas-microsoft-com:vml" href="https://a.example" style="height:40px;v-text-anchor:middle" arcsize="10%" fillcolor="#0b57d0"><w:anchorlock/><center style="color:#ffffff">Buy</center></v:roundrect><![endif]-->';

@@ -24,6 +24,8 @@ const OPTIONS: HtmlToTextOptions = {
   selectors: [
     { selector: 'head', format: 'skip' },
     { selector: 'div[style*="display:none"]', format: 'skip' },
+    // Repeated, so that no other selector here goes before it.
+    { selector: '[hidden][hidden][hidden]', format: 'skip' },
     { selector: 'img', format: 'alternative' },
     { selector: 'tr', format: 'block', options: { leadingLineBreaks: 1, trailingLineBreaks: 1 } },
     // Tables that only hold the layout: the content of their cells decides where lines end.

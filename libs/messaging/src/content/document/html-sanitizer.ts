@@ -15,6 +15,8 @@ const FRAME = new Set(['html', 'head', 'body', 'title', 'meta', 'base', 'link'])
 const BASE: sanitizeHtml.IOptions = {
   allowedAttributes: false,
   parseStyleAttributes: false,
+  // Without `hidden`, which hides without a value too.
+  nonBooleanAttributes: sanitizeHtml.defaults.nonBooleanAttributes.filter((name) => name !== 'hidden'),
   // The places where files may be shown are decided attribute by attribute, before this.
   allowedSchemes: [...LINK_SCHEMES, 'cid'],
   allowProtocolRelative: false,

@@ -52,7 +52,7 @@ const encodedUrl = (url: string): string =>
     .replaceAll(/[\s'"()]/g, (character) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
 function isInertMjmlAttribute(name: string, masked: string): boolean {
-  if (!/^[a-z][a-z-]*$/.test(name) || name === 'position') return false;
+  if (!/^[a-z][a-z-]*$/.test(name) || name === 'position' || name === 'hidden') return false;
   if (!isInertAttribute(name, masked)) return false;
   if (holdsPlaceholder(masked) && !MERGEABLE.test(name)) return false;
   if (URL_PART.test(name)) return PLAIN_WEB_URL.test(masked);
