@@ -321,6 +321,16 @@ describe('templates', () => {
     expect(errorsOf(await publishing(key))).toEqual({
       html: 'must show {{ links.confirm }}, the link that confirms',
     });
+    for (const link of [
+      '<a style="display:none" href="{{ links.confirm }}">Confirm</a>',
+      '{% if false %}<a href="{{ links.confirm }}">Confirm</a>{% endif %}',
+      '<a href="{{ links.confirm | truncate: 20 }}">Confirm</a>',
+    ]) {
+      await client.patch(`/templates/${key}`, { html: `<p>Welcome</p>${link}` });
+      expect(errorsOf(await publishing(key))).toEqual({
+        html: 'must show {{ links.confirm }}, the link that confirms, as it is and where its reader sees it',
+      });
+    }
     await client.patch(`/templates/${key}`, { html: '<p><a href="{{ links.confirm }}">Confirm</a></p>' });
     expect((await publishing(key)).status).toBe(200);
   });

@@ -74,7 +74,7 @@ function contentFacts(
     hasSubject: campaign.subject.trim() !== '',
     previewText: campaign.previewText,
     empty: (campaign.contentJson === null && campaign.contentText === null) || isEmptyContent(html, text),
-    hasUnsubscribeLink: hasLink(html, 'unsubscribe') && (readable === null || readable.showsUnsubscribeLink),
+    hasUnsubscribeLink: hasLink(html, 'unsubscribe') && (readable === null || readable.showsLink),
     removed,
     unreadable: readable === null ? null : readable.unreadable,
     linkFaults: linkFaults(campaign.contentJson),
@@ -274,9 +274,7 @@ function sightFaults(field: string, readable: ReadableText | null): Faults {
 }
 
 const leavingFault = (field: string, readable: ReadableText | null): Faults =>
-  readable?.showsUnsubscribeLink === false
-    ? { [field]: 'has no unsubscribe link that a reader can see' }
-    : {};
+  readable?.showsLink === false ? { [field]: 'has no unsubscribe link that a reader can see' } : {};
 
 /** Faults of the merge tags beside the document. */
 function partFaults(mail: DocumentMail, customKeys: readonly string[]): Faults {

@@ -32,14 +32,26 @@ type Scheme = keyof typeof CANVAS;
 export interface ReadableText {
   /** Words that have nearly the colour of their background, with both colours. */
   readonly unreadable: readonly string[];
-  readonly showsUnsubscribeLink: boolean;
+  /** The sought link can be seen. */
+  readonly showsLink: boolean;
 }
+
+/** Link that a reader must see. */
+export interface SoughtLink {
+  /** True for its `href`. */
+  readonly isTarget: (url: string) => boolean;
+  /** True for words that a reader can copy it from. */
+  readonly isIn: (words: string) => boolean;
+}
+
+const UNSUBSCRIBE_TAG = /^\{\{-?\s*links\.unsubscribe\b/;
+const UNSUBSCRIBE: SoughtLink = { isTarget: (url) => UNSUBSCRIBE_TAG.test(url), isIn: () => false };
 
 /**
  * Looks at each text of compiled HTML on its background, in light and in dark, with the mail's style sheets applied as on a wide
  * screen; not at text over an image or in colours that a merge tag decides. Null where applying the sheets would take too much.
  */
-export async function readableText(html: string): Promise<ReadableText | null> {
+export async function readableText(html: string, link = UNSUBSCRIBE): Promise<ReadableText | null> {
   const mask = new MergeTagMask();
   const masked = mask.hide(html);
   const page = pageOf(masked);
@@ -49,12 +61,12 @@ export async function readableText(html: string): Promise<ReadableText | null> {
     if (styleWork(css, page.elements) > MOST_WORK) return null;
     // Decoded: else a character reference in a font's name ends a declaration.
     const styled = css === '' ? masked : await withInlineStyles(masked, css, true);
-    looks[scheme] = lookAt(styled, { scheme: page.followsReader ? scheme : 'light', mask });
+    looks[scheme] = lookAt(styled, { scheme: page.followsReader ? scheme : 'light', mask, link });
   }
   const { light, dark } = looks;
   return {
     unreadable: named(light?.unreadable ?? [], dark?.unreadable ?? []).slice(0, MOST_FOUND),
-    showsUnsubscribeLink: light?.showsUnsubscribeLink === true && dark?.showsUnsubscribeLink === true,
+    showsLink: light?.showsLink === true && dark?.showsLink === true,
   };
 }
 
@@ -145,32 +157,32 @@ interface Look {
   readonly background: string | null;
   readonly hidden: boolean;
   readonly tiny: boolean;
-  readonly isUnsubscribeLink: boolean;
+  readonly inLink: boolean;
 }
 
 interface Viewing {
   /** The colours of the canvas. */
   readonly scheme: Scheme;
   readonly mask: MergeTagMask;
+  readonly link: SoughtLink;
 }
 
 const UNSEEN_TAGS = new Set(['head', 'title', 'style', 'script', 'noscript', 'template']);
-const UNSUBSCRIBE = /^\{\{-?\s*links\.unsubscribe\b/;
 /** Characters that show nothing. */
 const BLANK = /[\s\p{Cf}\u034f\u00a0\u2800]+/gu;
 
-function lookAt(styled: string, { scheme, mask }: Viewing): ReadableText {
+function lookAt(styled: string, { scheme, mask, link }: Viewing): ReadableText {
   const unreadable = new Set<string>();
-  let showsUnsubscribeLink = false;
+  let showsLink = false;
   const { background, text } = CANVAS[scheme];
-  const looks: Look[] = [{ text, background, hidden: false, tiny: false, isUnsubscribeLink: false }];
+  const looks: Look[] = [{ text, background, hidden: false, tiny: false, inLink: false }];
   const top = (): Look => looks.at(-1) ?? (looks[0] as Look);
   const parser = new Parser({
     onopentag: (tag, attribs) => {
       const look = lookOf(tag, attribs, { parent: top(), scheme });
-      const isLink = tag === 'a' && UNSUBSCRIBE.test(mask.restore(attribs['href'] ?? '', '{').trim());
-      looks.push({ ...look, isUnsubscribeLink: look.isUnsubscribeLink || isLink });
-      if (tag === 'img' && !look.hidden) showsUnsubscribeLink ||= look.isUnsubscribeLink;
+      const isLink = tag === 'a' && link.isTarget(mask.restore(attribs['href'] ?? '', '{').trim());
+      looks.push({ ...look, inLink: look.inLink || isLink });
+      if (tag === 'img' && !look.hidden) showsLink ||= look.inLink;
     },
     ontext: (words) => {
       const look = top();
@@ -179,14 +191,14 @@ function lookAt(styled: string, { scheme, mask }: Viewing): ReadableText {
         look.text === null ||
         look.background === null ||
         contrastRatio(look.text, look.background) >= LEAST_CONTRAST;
-      if (isReadable) showsUnsubscribeLink ||= look.isUnsubscribeLink;
+      if (isReadable) showsLink ||= look.inLink || link.isIn(mask.restore(words, '{'));
       else if (withoutPlaceholders(words).replaceAll(BLANK, '') !== '' || mask.soleOutput(words) !== null)
         unreadable.add(describe(mask.restore(words, '{'), look));
     },
     onclosetag: () => void looks.pop(),
   });
   parser.end(styled);
-  return { unreadable: [...unreadable], showsUnsubscribeLink };
+  return { unreadable: [...unreadable], showsLink };
 }
 
 function describe(words: string, { text, background }: Look): string {
@@ -209,7 +221,7 @@ function lookOf(
     background: isDecidedByTag ? null : background,
     hidden: parent.hidden || UNSEEN_TAGS.has(tag) || attribs['hidden'] !== undefined || isHidden(style),
     tiny: isTiny(style.get('font-size'), parent.tiny),
-    isUnsubscribeLink: parent.isUnsubscribeLink,
+    inLink: parent.inLink,
   };
 }
 

@@ -1,9 +1,12 @@
 import { type CampaignContent, type CompiledContent } from './content-compiler.js';
-import { lossesIn } from '../content.errors.js';
+import { lossesIn, MergeTemplateError } from '../content.errors.js';
 import { compiledOrFaults } from './content-review.js';
 import type { Faults } from './content-document.js';
-import type { MailFooter } from './mail-footer.js';
+import { inert, type MailFooter } from './mail-footer.js';
+import { readableText, type SoughtLink } from './readable-text.js';
 import { mapTexts, requiredDataIn, reviewMergeTags, tagsIn } from '../merge/merge-review.js';
+import { compileMergeTemplate } from '../merge/merge-template.js';
+import { addressAlone, type MergeValues, SAMPLE_VALUES } from '../merge/merge-values.js';
 import {
   isDeclared,
   type TemplateKind,
@@ -85,7 +88,7 @@ export async function reviewTemplate(input: TemplateInput): Promise<TemplateRevi
   if (isEmpty && kind !== 'PARTIAL' && !('contentText' in faults)) faults[field] ??= 'is empty';
   const losses = kind === 'CAMPAIGN' ? null : lossesIn(removed);
   if (losses !== null) faults[field] ??= losses;
-  if (kind === 'OPT_IN') addConfirmFaults(faults, field, { html, text });
+  if (kind === 'OPT_IN') await addConfirmFaults(faults, field, { html, text });
   return { faults, removed, found: foundVariables([...Object.values(parts), html]) };
 }
 
@@ -97,14 +100,46 @@ const OF_OPT_IN = /^(?:subscriber\.email|links\.confirm|(?:project|topic)\.\w+)$
 const CONFIRM = /\{\{-?\s*links\.confirm\b/;
 const OF_DATA = /^data(?:\.|$)/;
 
-function addConfirmFaults(
+/** As long, and of such letters, as a link that confirms: what a filter would change of that, it changes of this. */
+const SAMPLE_CONFIRM = `https://mail.example/c/${'aB3-'.repeat(40)}Z`;
+const SAMPLE_IN_WORDS = new RegExp(String.raw`(?<![\w/=&%~-])${SAMPLE_CONFIRM}(?!\.?[\w/%~-])`);
+const SAMPLE_LINK: SoughtLink = {
+  isTarget: (url) => url.split(/[?#]/, 1)[0] === SAMPLE_CONFIRM,
+  isIn: (words) => SAMPLE_IN_WORDS.test(words),
+};
+/** The values that such a mail has, of a person who does not exist. */
+const OPT_IN_VALUES: MergeValues = {
+  ...SAMPLE_VALUES,
+  subscriber: addressAlone(SAMPLE_VALUES.subscriber.email),
+  links: { unsubscribe: '', preferences: '', view: '', confirm: SAMPLE_CONFIRM },
+};
+
+async function addConfirmFaults(
   faults: Record<string, string>,
   field: string,
   { html, text }: Pick<CompiledContent, 'html' | 'text'>,
-): void {
-  const words = 'must show {{ links.confirm }}, the link that confirms';
-  if (!CONFIRM.test(html)) faults[field] ??= words;
-  else if (!CONFIRM.test(text)) faults['contentText'] ??= words;
+): Promise<void> {
+  const words = (source: string) =>
+    `must show {{ links.confirm }}, the link that confirms${CONFIRM.test(source) ? ', as it is and where its reader sees it' : ''}`;
+  if (!(await confirmsInHtml(html))) faults[field] ??= words(html);
+  else if (!SAMPLE_LINK.isIn(filledIn(text, 'none') ?? '')) faults['contentText'] ??= words(text);
+}
+
+async function confirmsInHtml(html: string): Promise<boolean> {
+  const mail = filledIn(html, 'html');
+  if (mail === null) return false;
+  const readable = await readableText(inert(mail), SAMPLE_LINK);
+  return readable === null ? mail.includes(SAMPLE_CONFIRM) : readable.showsLink;
+}
+
+/** The part as somebody gets it; null where it cannot be filled in. */
+function filledIn(source: string, escaping: 'html' | 'none'): string | null {
+  try {
+    return compileMergeTemplate(source, escaping).render(OPT_IN_VALUES);
+  } catch (error) {
+    if (error instanceof MergeTemplateError) return null;
+    throw error;
+  }
 }
 
 /** Adds what is wrong with the merge tags of a part, at the text that has it where the author's document shows that. */
