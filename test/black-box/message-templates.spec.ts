@@ -153,6 +153,43 @@ describe('messages of templates', () => {
     expect([batch.status, Object.keys(batch.at('errors'))]).toEqual([422, ['messages[1].data.order.id']]);
   });
 
+  it('are refused when their own data cannot be filled in, each of a batch by itself', async () => {
+    const made = await client.post('/templates', {
+      ...RECEIPT,
+      html: '<html><body><p>{{ data.total | money: data.currency }}</p></body></html>',
+      contentText: null,
+      variables: [
+        { name: 'order.id', type: 'STRING', required: true },
+        { name: 'total', type: 'NUMBER', required: true },
+        { name: 'currency', type: 'STRING', required: true },
+      ],
+      translations: {},
+    });
+    const priced = made.at('templateKey');
+    const published = await client.post(`/templates/${priced}/publish`, {});
+    expect([published.status, published.body]).toEqual([200, expect.anything()]);
+    const messageIn = (currency: string) => ({
+      to: somebody(),
+      templateKey: priced,
+      data: { ...DATA, total: 5, currency },
+    });
+    const answer = await client.post('/messages/batch', {
+      messages: [messageIn('EUR'), messageIn('ZZZZ'), messageIn('USD')],
+      mode: 'EACH',
+    });
+    expect(answer.at('results')).toEqual([
+      { index: 0, message: expect.objectContaining({ status: 'QUEUED' }) },
+      {
+        index: 1,
+        problem: expect.objectContaining({
+          status: 422,
+          errors: { 'messages[1].templateKey': expect.stringMatching(/html .*with this data: .*money/) },
+        }),
+      },
+      { index: 2, message: expect.objectContaining({ status: 'QUEUED' }) },
+    ]);
+  });
+
   it('need a purpose of their own where the template has none', async () => {
     const made = await client.post('/templates', { ...RECEIPT, purpose: null });
     const bare = made.at('templateKey');

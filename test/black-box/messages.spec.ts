@@ -224,6 +224,61 @@ describe('messages', () => {
     expect(message.at('failureReason')).toBe('expired');
   });
 
+  it.each([
+    [
+      'a currency that there is not',
+      { text: '{{ data.x | money: data.c }}', data: { code: '1', x: '5', c: 'ZZZZ' } },
+      { text: expect.stringMatching(/cannot be filled in with this data: .*money/) },
+    ],
+    [
+      'a time zone that there is not',
+      { html: '<p>{{ data.at | date: "%H", data.zone }}</p>', data: { code: '1', at: 0, zone: 'Mars/Base' } },
+      { html: expect.stringMatching(/cannot be filled in with this data: .*Mars/) },
+    ],
+    [
+      'a loop over too much',
+      {
+        text: 'Hello {{ subscriber.first_name }}{% for i in data.all %}{{ i }} of {{ data.all.size }}{% endfor %}',
+        data: { code: '1', all: Array.from({ length: 20_000 }, (_, i) => i) },
+      },
+      { text: expect.stringMatching(/cannot be filled in with this data: memory alloc limit/) },
+    ],
+    [
+      'a subject whose tags come to nothing',
+      { subject: '{{ data.items.first }}', data: { code: '1', items: [''] } },
+      { subject: 'is empty with this data' },
+    ],
+    [
+      'a subject that cannot be filled in',
+      {
+        subject: '{{ data.x | money: data.c }}',
+        html: '<p>{{ data.x }}</p>',
+        data: { code: '1', x: 5, c: 'ZZZZ' },
+      },
+      { subject: expect.stringMatching(/cannot be filled in with this data: .*money/) },
+    ],
+  ])('are refused when their own data makes them impossible: %s', async (_, message, errors) => {
+    const { status, body } = await send(message);
+    expect([status, body]).toEqual([422, expect.objectContaining({ errors })]);
+  });
+
+  it('are accepted where values of their reader, who is not known yet, decide', async () => {
+    const email = somebody();
+    const topic = await client.post('/topics', { name: 'Prices', doubleOptInEnabled: false });
+    const consent = { source: 'form' };
+    await client.post('/subscribers', {
+      email,
+      firstName: 'Ada',
+      topicKeys: [topic.at('topicKey')],
+      consent,
+    });
+    const text =
+      '{% if subscriber.first_name %}{% assign code = "EUR" %}{% else %}{% assign code = "" %}{% endif %}{{ data.x | money: code }}';
+    const sent = await send({ to: email, text, data: { code: '1', x: 5 } });
+    expect([sent.status, sent.body]).toEqual([202, expect.anything()]);
+    expect((await mailTo(email)).text).toContain('€5.00');
+  });
+
   it('are refused as a whole, with each fault named', async () => {
     const faults = async (message: object) => {
       const { status, body } = await send(message);

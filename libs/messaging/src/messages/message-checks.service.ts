@@ -4,7 +4,14 @@ import { CustomFieldsQuery, grantFault, type NamedTopic, TopicsQuery } from '#au
 import { DomainValidationError, newId, NotFoundError, type ProjectScope } from '#kernel';
 import type { Wording } from '#wording';
 import { FromAddressesService, type MailOrigin } from '../campaigns/from-addresses.service.js';
+import { type MailTrial, TRIAL_PARTS } from '../content/mail/mail-trial.js';
 import { EMPTY_REVIEW, type MessageReview } from '../content/merge/merge-review.js';
+import {
+  addressAlone,
+  type MergeValues,
+  projectValues,
+  SAMPLE_VALUES,
+} from '../content/merge/merge-values.js';
 import { ContentProcessesService, footerOf } from '../content/processes/content-processes.service.js';
 import { MediaService } from '../media/media.service.js';
 import { contentIdErrors, readAttachments } from './attachment.js';
@@ -28,6 +35,16 @@ interface MessageSender {
   readonly wording: Wording;
   /** Live mail from its domain must wait until that is verified. */
   readonly isBarred: boolean;
+}
+
+/** A message that was looked at, with all that is wrong with it. */
+interface LookedAt {
+  /** By field, without the message's own path. */
+  readonly faults: Record<string, string>;
+  readonly checked: CheckedMessage;
+  readonly review: MessageReview;
+  /** Its values, with those of nobody in the place of its reader's. */
+  readonly values: MergeValues;
 }
 
 /** Findings about the messages of a batch, most of which have much in common. */
@@ -58,19 +75,40 @@ export class MessageChecksService {
     now: Date,
   ): Promise<readonly Outcome[]> {
     const known: Known = { reviews: new Map(), senders: new Map(), topics: new Map() };
-    const outcomes: Outcome[] = [];
+    const looks: (LookedAt | MessageRefusal)[] = [];
     // One after the other: distinct contents would wait for the same process, and most of a batch have one in common.
     for (const each of asked)
-      outcomes.push(each instanceof Error ? each : await this.#check(scope, each, known, now));
-    return outcomes;
+      looks.push(each instanceof Error ? each : await this.#look(scope, each, known, now));
+    await this.#tryOut(
+      scope,
+      looks.filter((look): look is LookedAt => !(look instanceof Error)),
+    );
+    return looks.map((look) => {
+      if (look instanceof Error) return look;
+      const { faults, checked } = look;
+      return Object.keys(faults).length > 0
+        ? new DomainValidationError(behind(checked.path, faults))
+        : checked;
+    });
   }
 
-  async #check(
+  /** Makes mails of messages whose merge tags have logic, which their data may make impossible, and adds what is wrong with them. */
+  async #tryOut(scope: ProjectScope, looks: readonly LookedAt[]): Promise<void> {
+    const groups = Map.groupBy(looks, ({ review }) => review.logic);
+    for (const [logic, group] of groups) {
+      if (logic === null) continue;
+      const values = group.map((look) => look.values);
+      const trials = await this.processes.tryOut(scope, logic, values);
+      for (const [place, look] of group.entries()) addTrialFaults(look, trials[place]!);
+    }
+  }
+
+  async #look(
     scope: ProjectScope,
     { message: given, path, place }: AskedMessage,
     { reviews, senders, topics }: Known,
     now: Date,
-  ): Promise<Outcome> {
+  ): Promise<LookedAt> {
     const { message, template, optional, faults: templateFaults } = await this.templates.fill(scope, given);
     const hasContent = given.template === undefined || template !== null;
     const { subject, previewText, contentJson, text, data, fromName, fromEmail, locale, topicKey } = message;
@@ -119,9 +157,7 @@ export class MessageChecksService {
       }),
     };
     Object.assign(faults, templateFaults);
-    if ('errors' in files || Object.keys(faults).length > 0)
-      return new DomainValidationError(behind(path, faults));
-    return {
+    const checked = {
       id: newId(),
       message: { ...message, headers: filled.headers },
       path,
@@ -130,8 +166,9 @@ export class MessageChecksService {
       template,
       topic,
       recipients: [message.to, ...message.cc, ...message.bcc],
-      attachments: files.attachments,
+      attachments: 'errors' in files ? [] : files.attachments,
     };
+    return { faults, checked, review, values: trialValues(checked, now) };
   }
 
   async #image(scope: ProjectScope, id: string) {
@@ -181,6 +218,40 @@ export class MessageChecksService {
     if (!isBarred) this.#senders.set(key, sender);
     return sender;
   }
+}
+
+function trialValues({ message, origin: { project }, topic }: CheckedMessage, now: Date): MergeValues {
+  return {
+    ...SAMPLE_VALUES,
+    subscriber: addressAlone(message.to.address.value),
+    ...(topic !== null && { topic: { name: topic.name, key: topic.topicKey } }),
+    project: projectValues(project),
+    data: message.data,
+    reader: {
+      locale: message.locale ?? project.defaultLocale,
+      timeZone: project.timeZone,
+      now: now.toISOString(),
+    },
+  };
+}
+
+/** Adds what is wrong with a message that was made on trial; a fault may be nothing but what follows from data that is missing. */
+function addTrialFaults(
+  { faults, checked, review }: LookedAt,
+  { faults: ofParts, isBlank }: MailTrial,
+): void {
+  if (Object.keys(faults).some((name) => /^data\b/.test(name))) return;
+  const { text } = checked.message;
+  const fields = { subject: 'subject', html: review.field, text: text === null ? review.field : 'text' };
+  const found: Record<string, string> = isBlank ? { subject: 'is empty with this data' } : {};
+  for (const part of TRIAL_PARTS) {
+    const fault = ofParts[part];
+    // The HTML has the subject as its title, and is where the text is from that the message does not have.
+    if (fault === undefined || Object.values(found).some((words) => words.endsWith(fault))) continue;
+    found[fields[part]] = `has merge tags that cannot be filled in with this data: ${fault}`;
+  }
+  const named = checked.template === null ? found : faultsOfTemplate(found);
+  for (const [field, words] of Object.entries(named)) faults[field] ??= words;
 }
 
 type Faults = Readonly<Record<string, string>>;

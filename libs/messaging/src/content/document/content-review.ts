@@ -25,6 +25,7 @@ import {
   shownDataIn,
   reviewMergeTags,
   tagFault,
+  withLogic,
 } from '../merge/merge-review.js';
 import { type ReadableText, readableText } from './readable-text.js';
 import { compileBody, encodeBody } from '../mail/body-encoding.js';
@@ -263,6 +264,10 @@ export async function reviewMessage(
     requiredData: requiredDataIn([subject, html, text]),
     shownData: shownDataIn([subject, html, text]),
     contentIds: contentIdsIn(html),
+    logic:
+      Object.keys(faults).length > 0
+        ? null
+        : withLogic({ subject, html: content.contentJson === null ? '' : html, text }),
   };
 }
 

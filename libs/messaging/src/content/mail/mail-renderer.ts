@@ -70,7 +70,8 @@ export type RenderedBatch = readonly Rendered[];
 type Rendered = RenderedMail | { readonly fault: string };
 
 const KEPT = 4;
-const LONGEST_PART = 2_000_000;
+/** Characters of a part that is filled in. */
+export const LONGEST_PART = 2_000_000;
 
 /** Fills in mails with logic in their merge tags; keeps the templates that it parsed last. */
 export class MailRenderer {
@@ -128,7 +129,8 @@ const asText = ({ encoding, content }: EncodedBody): EncodedBody => ({
   ],
 });
 
-const cpuMs = (): number => {
+/** CPU time of this process so far. */
+export const cpuMs = (): number => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 };

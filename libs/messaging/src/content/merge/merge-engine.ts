@@ -20,6 +20,7 @@ import {
   STYLE_FILTER,
 } from './merge-output.js';
 import { type TemplatePiece, withFilter } from './merge-tags.js';
+import { type PartTrial, tryOut, TrialParser } from './merge-trial.js';
 
 /**
  * Bounds of one template: characters parsed, and units of memory and work: a character that is made or a turn's share of one
@@ -157,6 +158,8 @@ export const authorsNames = (): Readonly<Record<'filters' | 'tags', readonly str
 interface EngineTemplate {
   readonly variables: readonly string[];
   readonly render: (values: object) => string;
+  /** Fills in the values of a mail whose reader is not known. */
+  readonly tryOut: (values: object) => PartTrial;
 }
 
 /** Compiles a template with logic; throws the engine's own errors. */
@@ -164,7 +167,7 @@ export function compileWithEngine(pieces: readonly TemplatePiece[], escaping: Me
   const engine = ENGINES[escaping];
   if (pieces.some(({ kind, source }) => kind !== 'text' && BY_ZERO.test(source)))
     throw new Error('divided by 0');
-  const parsed = engine.parse(
+  const parsed = new TrialParser(engine).parse(
     escaping === 'html' ? guardLinks(pieces) : pieces.map(({ source }) => source).join(''),
   );
   const segments = engine.globalVariableSegmentsSync(parsed);
@@ -174,6 +177,10 @@ export function compileWithEngine(pieces: readonly TemplatePiece[], escaping: Me
       OUTPUT.clear();
       const context = new Values(values, engine.options, { sync: true }, { liquid: engine });
       return String(engine.renderSync(parsed, context));
+    },
+    tryOut: (values) => {
+      OUTPUT.clear();
+      return tryOut(engine, parsed, values);
     },
   };
 }

@@ -147,7 +147,12 @@ export interface MessageReview {
   readonly shownData: readonly string[];
   /** Content-IDs of the files that it shows (`cid:`). */
   readonly contentIds: readonly string[];
+  /** Its parts where their merge tags have logic, which its data may make impossible; null where they are plain. */
+  readonly logic: LogicSources | null;
 }
+
+/** Templates of the parts of a message. */
+export type LogicSources = Readonly<Record<'subject' | 'html' | 'text', string>>;
 
 /** Review of a message without content; of one with faults alone, when these are put in. */
 export const EMPTY_REVIEW: MessageReview = {
@@ -156,6 +161,7 @@ export const EMPTY_REVIEW: MessageReview = {
   requiredData: [],
   shownData: [],
   contentIds: [],
+  logic: null,
 };
 
 export type KnownInMessage = MessageKind & Pick<KnownValues, 'customKeys'>;
@@ -190,8 +196,13 @@ export function reviewPlainMessage(
     requiredData: requiredDataIn(sound),
     shownData: shownDataIn(sound),
     contentIds: [],
+    logic: null,
   };
 }
+
+/** Parts of a message, if their merge tags have logic. */
+export const withLogic = (parts: LogicSources): LogicSources | null =>
+  Object.values(parts).some((source) => compilePlainTemplate(source, 'none') === null) ? parts : null;
 
 const DATA_PATH = /(?<![\w.])data((?:\s*\.\s*[A-Za-z_][\w-]*)+)/g;
 const HAS_DEFAULT = /\|\s*default\b/;

@@ -12,10 +12,12 @@ import { isStructured } from '../merge/merge-output.js';
 import { compileMergeTemplate } from '../merge/merge-template.js';
 import type { MergeValues } from '../merge/merge-values.js';
 import { MailRenderer, type RenderInput } from '../mail/mail-renderer.js';
+import { MailTrials, type TrialInput } from '../mail/mail-trial.js';
 import type { CompileTasks } from './compile-tasks.js';
 import type { StoredImage } from './image.js';
 
 const renderer = new MailRenderer();
+const trials = new MailTrials();
 
 /** Tasks with merge tags only, and with images. */
 const TASKS = {
@@ -26,6 +28,7 @@ const TASKS = {
   customKeys: (written: WrittenContent) => customKeysIn(written),
   eventPaths: (content: Readonly<Record<string, unknown>>) => eventPathsIn(content),
   render: (input: RenderInput) => renderer.render(input),
+  tryOut: (input: TrialInput) => trials.tryOut(input),
   image: async (input: { content: Uint8Array; width?: number | null }): Promise<StoredImage> => {
     // Loaded where it is used alone: its libraries would be in the processes of all projects' mails.
     const { storedImage } = await import('./image.js');

@@ -25,9 +25,11 @@ import {
   type RenderedBatch,
   type RenderedMail,
 } from '../mail/mail-renderer.js';
+import type { MailTrial } from '../mail/mail-trial.js';
 import {
   EMPTY_REVIEW,
   type EventPath,
+  type LogicSources,
   type MessageReview,
   reviewPlainMessage,
 } from '../merge/merge-review.js';
@@ -45,6 +47,7 @@ const IMAGES = { cpuMs: 30_000, memoryMb: 128, processMb: 640 };
 /** Time for which one project's mails are rendered before the next project's. */
 const SLICE_MS = 250;
 const TOO_COMPLEX = 'is too complex';
+const TOO_COMPLEX_TRIAL: MailTrial = { faults: { html: 'it is too complex' }, isBlank: false };
 const KEPT_CHARACTERS = 8_000_000;
 const KEPT_PACES = 100;
 
@@ -203,6 +206,26 @@ export class ContentProcessesService implements OnApplicationBootstrap, OnApplic
     return plain === null
       ? this.renderOne(scope, { ...parts, key: hashOf(parts) }, values)
       : filledIn(plain, values);
+  }
+
+  /** Trials of messages with the same content and values each, in their order. */
+  async tryOut(
+    { projectId }: ProjectScope,
+    parts: LogicSources,
+    values: readonly MergeValues[],
+  ): Promise<readonly MailTrial[]> {
+    const named = { ...parts, key: hashOf(parts) };
+    const trials: MailTrial[] = [];
+    let most = values.length;
+    while (trials.length < values.length) {
+      const next = values.slice(trials.length, trials.length + most);
+      const input = { parts: named, values: next, sliceMs: SLICE_MS };
+      const tried = await orTooComplex(this.pools.rendering.run(projectId, 'tryOut', input), []);
+      // One of them was too much: each by itself tells which.
+      if (tried.length === 0 && most > 1) most = 1;
+      else trials.push(...(tried.length === 0 ? [TOO_COMPLEX_TRIAL] : tried));
+    }
+    return trials;
   }
 
   /** As many mails as there is time for, now. @throws {MergeTemplateError} @throws {ContentTooComplexError} */
