@@ -156,10 +156,12 @@ describe('messages of templates', () => {
   it('are refused when their own data cannot be filled in, each of a batch by itself', async () => {
     const made = await client.post('/templates', {
       ...RECEIPT,
-      html: '<html><body><p>{{ data.total | money: data.currency }}</p></body></html>',
+      html: '<html><body><p>{{ data.total | money: data.currency }} {{ data["note"] }}</p>{% for item in data.items %}<p>{{ item.name }}</p>{% endfor %}</body></html>',
       contentText: null,
       variables: [
         { name: 'order.id', type: 'STRING', required: true },
+        { name: 'note', type: 'STRING' },
+        { name: 'items', type: 'LIST', default: [] },
         { name: 'total', type: 'NUMBER', required: true },
         { name: 'currency', type: 'STRING', required: true },
       ],
@@ -168,13 +170,18 @@ describe('messages of templates', () => {
     const priced = made.at('templateKey');
     const published = await client.post(`/templates/${priced}/publish`, {});
     expect([published.status, published.body]).toEqual([200, expect.anything()]);
-    const messageIn = (currency: string) => ({
+    const messageIn = (currency: string, items?: object[]) => ({
       to: somebody(),
       templateKey: priced,
-      data: { ...DATA, total: 5, currency },
+      data: { ...DATA, total: 5, currency, items },
     });
     const answer = await client.post('/messages/batch', {
-      messages: [messageIn('EUR'), messageIn('ZZZZ'), messageIn('USD')],
+      messages: [
+        messageIn('EUR'),
+        messageIn('ZZZZ'),
+        messageIn('USD'),
+        messageIn('USD', [{ name: 'Pen' }, {}]),
+      ],
       mode: 'EACH',
     });
     expect(answer.at('results')).toEqual([
@@ -187,6 +194,13 @@ describe('messages of templates', () => {
         }),
       },
       { index: 2, message: expect.objectContaining({ status: 'QUEUED' }) },
+      {
+        index: 3,
+        problem: expect.objectContaining({
+          status: 422,
+          errors: { 'messages[3].data.items[1].name': 'is missing: the content shows it' },
+        }),
+      },
     ]);
   });
 

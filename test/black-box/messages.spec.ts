@@ -262,6 +262,55 @@ describe('messages', () => {
     expect([status, body]).toEqual([422, expect.objectContaining({ errors })]);
   });
 
+  it.each([
+    [
+      'an item of a list',
+      { html: '{% for i in data.items %}<p>{{ i.qty }} x {{ i.name }}</p>{% endfor %}' },
+      {
+        items: [
+          { qty: 1, name: 'Pen' },
+          { qty: 2, nmae: 'Ink' },
+        ],
+      },
+      'data.items[1].name',
+    ],
+    ['a name in brackets', { text: '{{ data["name"] }}' }, {}, 'data.name'],
+    ['a name that lists have, too', { text: '{{ data.name.first }}' }, { name: {} }, 'data.name.first'],
+    ['an index', { text: '{{ data.items[3].sku }}' }, { items: [] }, 'data.items[3].sku'],
+    [
+      'a value behind assign, in the subject',
+      { subject: '{% assign y = data["x"] %}Hi {{ y }}' },
+      {},
+      'data.x',
+    ],
+    ['a list', { text: '{{ data.items.first.name }}' }, {}, 'data.items'],
+  ])('are refused when the data lacks %s that they show', async (_, message, data, path) => {
+    const { status, body } = await send({ ...message, data: { code: '1', ...data } });
+    expect([status, body]).toEqual([
+      422,
+      expect.objectContaining({ errors: { [path]: 'is missing: the content shows it' } }),
+    ]);
+  });
+
+  it('are refused when they show an object behind a filter, with merge tags that are plain and that are not', async () => {
+    const object = 'is an object, which the content would show as nothing: show its fields';
+    for (const filter of ['upcase', 'default: "-"', 'append: "!"']) {
+      const { status, body } = await send({
+        text: `{{ data.x | ${filter} }}`,
+        data: { code: 1, x: { y: 1 } },
+      });
+      expect([status, body]).toEqual([422, expect.objectContaining({ errors: { 'data.x': object } })]);
+    }
+  });
+
+  it('may lack what they show with a default, and what they do not show', async () => {
+    const sent = await send({
+      text: '{{ data["note"] | default: "-" }}{% if data.items.first %}{{ data.items[0].name }}{% endif %}{% for i in data.list %}{% if i["name"] %}{{ i["name"] }}{% endif %}{% endfor %}',
+      data: { code: '1', items: [], list: [{}] },
+    });
+    expect([sent.status, sent.body]).toEqual([202, expect.anything()]);
+  });
+
   it('are accepted where values of their reader, who is not known yet, decide', async () => {
     const email = somebody();
     const topic = await client.post('/topics', { name: 'Prices', doubleOptInEnabled: false });

@@ -444,6 +444,18 @@ describe('templates', () => {
       },
     });
     expect(Object.keys(answer.at('faults'))).toContain('html');
+    const bracketed = await client.post('/templates/validate', {
+      subject: '{{ data["a"] }}',
+      html: `<p>{{ data.order['id'] }}</p>{% for item in data["items"] %}<p>{{ item["sku"] }}</p>{% endfor %}`,
+    });
+    expect(bracketed.body).toMatchObject({
+      variables: [
+        { name: 'a', type: 'STRING', required: true },
+        { name: 'items', type: 'LIST', required: true },
+        { name: 'order.id', type: 'STRING', required: true },
+      ],
+      data: { a: 'a', items: [{ sku: 'sku' }], order: { id: 'id' } },
+    });
   });
 
   it('are shown as mails would be, with data, in the reader’s language, and with what is wrong', async () => {

@@ -43,8 +43,8 @@ interface LookedAt {
   readonly faults: Record<string, string>;
   readonly checked: CheckedMessage;
   readonly review: MessageReview;
-  /** Its values, with those of nobody in the place of its reader's. */
-  readonly values: MergeValues;
+  /** Dotted names of the values of `data` that it may lack. */
+  readonly optional: readonly string[];
 }
 
 /** Findings about the messages of a batch, most of which have much in common. */
@@ -82,6 +82,7 @@ export class MessageChecksService {
     await this.#tryOut(
       scope,
       looks.filter((look): look is LookedAt => !(look instanceof Error)),
+      now,
     );
     return looks.map((look) => {
       if (look instanceof Error) return look;
@@ -93,11 +94,11 @@ export class MessageChecksService {
   }
 
   /** Makes mails of messages whose merge tags have logic, which their data may make impossible, and adds what is wrong with them. */
-  async #tryOut(scope: ProjectScope, looks: readonly LookedAt[]): Promise<void> {
+  async #tryOut(scope: ProjectScope, looks: readonly LookedAt[], now: Date): Promise<void> {
     const groups = Map.groupBy(looks, ({ review }) => review.logic);
     for (const [logic, group] of groups) {
       if (logic === null) continue;
-      const values = group.map((look) => look.values);
+      const values = group.map(({ checked }) => trialValues(checked, now));
       const trials = await this.processes.tryOut(scope, logic, values);
       for (const [place, look] of group.entries()) addTrialFaults(look, trials[place]!);
     }
@@ -142,13 +143,8 @@ export class MessageChecksService {
         fieldFaults({ subject: 'is empty with this data' })),
       ...fieldFaults(review.faults),
       ...filled.faults,
-      ...Object.fromEntries(missing.map((name) => [`data.${name}`, 'is missing: the content shows it'])),
-      ...Object.fromEntries(
-        unshowableData(review.shownData, data).map((name) => [
-          `data.${name}`,
-          'is an object, which the content would show as nothing: show its fields',
-        ]),
-      ),
+      ...Object.fromEntries(missing.map((name) => [`data.${name}`, MISSING])),
+      ...Object.fromEntries(unshowableData(review.shownData, data).map((name) => [`data.${name}`, OBJECT])),
       ...timeFaults(message, now),
       ...(hasContent && trackFaults(message)),
       ...(topicFault !== null && { topicKey: topicFault }),
@@ -168,7 +164,7 @@ export class MessageChecksService {
       recipients: [message.to, ...message.cc, ...message.bcc],
       attachments: 'errors' in files ? [] : files.attachments,
     };
-    return { faults, checked, review, values: trialValues(checked, now) };
+    return { faults, checked, review, optional };
   }
 
   async #image(scope: ProjectScope, id: string) {
@@ -220,6 +216,7 @@ export class MessageChecksService {
   }
 }
 
+/** Values of a message, with those of nobody in the place of its reader's. */
 function trialValues({ message, origin: { project }, topic }: CheckedMessage, now: Date): MergeValues {
   return {
     ...SAMPLE_VALUES,
@@ -235,11 +232,20 @@ function trialValues({ message, origin: { project }, topic }: CheckedMessage, no
   };
 }
 
+const MISSING = 'is missing: the content shows it';
+const OBJECT = 'is an object, which the content would show as nothing: show its fields';
+
+/** True where one of the paths is this path, or a beginning of it. */
+const covers = (paths: readonly string[], path: string): boolean =>
+  paths.some((outer) => path.startsWith(outer) && !/^[\w-]/.test(path.slice(outer.length)));
+
 /** Adds what is wrong with a message that was made on trial; a fault may be nothing but what follows from data that is missing. */
-function addTrialFaults(
-  { faults, checked, review }: LookedAt,
-  { faults: ofParts, isBlank }: MailTrial,
-): void {
+function addTrialFaults({ faults, checked, review, optional }: LookedAt, trial: MailTrial): void {
+  const { faults: ofParts, isBlank, missing, objects } = trial;
+  const lacked = missingData(optional, checked.message.data);
+  const known = [...Object.keys(faults), ...lacked.map((name) => `data.${name}`)];
+  for (const path of missing) if (!covers(known, path)) faults[path] = MISSING;
+  for (const path of objects) faults[path] ??= OBJECT;
   if (Object.keys(faults).some((name) => /^data\b/.test(name))) return;
   const { text } = checked.message;
   const fields = { subject: 'subject', html: review.field, text: text === null ? review.field : 'text' };

@@ -214,8 +214,13 @@ const pathIn = (dotted: string): string =>
     .join('.')
     .replace(/\.(?:size|first|last)(?:\..*)?$/, '');
 
+/** `["name"]`, with quotes as HTML may write them. */
+const BRACKETS =
+  /\[\s*(?:["']|&quot;|&apos;|&#0*3[49];)([A-Za-z_][\w-]*)(?:["']|&quot;|&apos;|&#0*3[49];)\s*\]/g;
+
 /** The values of `data` that sources show, with the types that their merge tags suggest. */
-export function foundVariables(sources: readonly string[]): FoundVariable[] {
+export function foundVariables(written: readonly string[]): FoundVariable[] {
+  const sources = written.map((source) => source.replaceAll(BRACKETS, '.$1'));
   const tags = sources.flatMap((source) => tagsIn(source));
   const types = new Map<string, VariableType>();
   const items = new Map<string, Set<string>>();

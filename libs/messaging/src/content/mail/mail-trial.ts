@@ -24,6 +24,9 @@ export interface MailTrial {
   readonly faults: Readonly<Partial<Record<TrialPart, string>>>;
   /** The subject says nothing, whoever reads it. */
   readonly isBlank: boolean;
+  /** Paths of values that are shown and missing, and of objects that are shown: see `PartTrial`. */
+  readonly missing: readonly string[];
+  readonly objects: readonly string[];
 }
 
 export const TRIAL_PARTS = ['subject', 'html', 'text'] as const;
@@ -63,13 +66,17 @@ export class MailTrials {
 
 function trialOf(compiled: Compiled, values: MergeValues): MailTrial {
   const faults: Partial<Record<TrialPart, string>> = {};
+  const missing = new Set<string>();
+  const objects = new Set<string>();
   let isBlank = false;
   for (const part of TRIAL_PARTS) {
     const { variables, tryOut } = compiled[part];
-    const { text, fault } = tryOut(values);
+    const { text, fault, ...shown } = tryOut(values);
+    for (const path of shown.missing) missing.add(path);
+    for (const path of shown.objects) objects.add(path);
     const isTooLong = (text?.length ?? 0) > LONGEST_PART;
     if (fault !== null || isTooLong) faults[part] = fault ?? 'output limit exceeded';
     if (part === 'subject' && !variables.some((name) => OF_READER.test(name))) isBlank = text?.trim() === '';
   }
-  return { faults, isBlank };
+  return { faults, isBlank, missing: [...missing], objects: [...objects] };
 }

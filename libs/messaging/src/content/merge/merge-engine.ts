@@ -1,5 +1,5 @@
 import {
-  Context,
+  type Context,
   type Emitter,
   evalToken,
   filters,
@@ -20,7 +20,7 @@ import {
   STYLE_FILTER,
 } from './merge-output.js';
 import { type TemplatePiece, withFilter } from './merge-tags.js';
-import { type PartTrial, tryOut, TrialParser } from './merge-trial.js';
+import { type PartTrial, TrialAssignTag, TrialParser, TrialValues, tryOut, Values } from './merge-trial.js';
 
 /**
  * Bounds of one template: characters parsed, and units of memory and work: a character that is made or a turn's share of one
@@ -47,15 +47,6 @@ const FILTERS = new Set([
 
 const LINK_FILTER = 'mailwright_link';
 
-/** The values of a template. `size` of an object is its own `size`, if it has one: not the number of its members. */
-class Values extends Context {
-  override readProperty(value: Parameters<Context['readProperty']>[0], key: unknown): unknown {
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    if (key === 'size' && isObject && !Object.hasOwn(value, 'size')) return undefined;
-    return super.readProperty(value, key as string) as unknown;
-  }
-}
-
 /** `for` with all that each turn may come to charged to the memory limit, so that its bound does not depend on the clock. */
 class BoundedForTag extends ForTag {
   /** All that is inside of it, once. A loop in it charges its own turns itself. */
@@ -65,6 +56,7 @@ class BoundedForTag extends ForTag {
     const collection: unknown = yield evalToken(this.collection, context);
     const turns = Array.isArray(collection) || typeof collection === 'string' ? collection.length : 1;
     context.memoryLimit.use(turns * this.#costOfTurn);
+    if (context instanceof TrialValues) context.goThrough(collection);
     return yield* super.render(context, emitter);
   }
 }
@@ -122,6 +114,7 @@ function createEngine(escaping: MergeEscaping, output: Output): Liquid {
     if (!ARITHMETIC.includes(name)) engine.registerFilter(name, ofNumbersThatAre(filter as Filter));
   engine.registerFilter('modulo', modulo);
   engine.registerTag('for', BoundedForTag);
+  engine.registerTag('assign', TrialAssignTag);
   return engine;
 }
 
@@ -175,8 +168,7 @@ export function compileWithEngine(pieces: readonly TemplatePiece[], escaping: Me
     variables: [...new Set(segments.map(dottedName))],
     render: (values) => {
       OUTPUT.clear();
-      const context = new Values(values, engine.options, { sync: true }, { liquid: engine });
-      return String(engine.renderSync(parsed, context));
+      return String(engine.renderSync(parsed, new Values(values, engine)));
     },
     tryOut: (values) => {
       OUTPUT.clear();

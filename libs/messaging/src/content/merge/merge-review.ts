@@ -143,7 +143,7 @@ export interface MessageReview {
   readonly faults: Readonly<Record<string, string>>;
   /** Dotted paths in `data` that it shows without a default. */
   readonly requiredData: readonly string[];
-  /** Dotted paths in `data` that it shows as they are, without a filter: an object there would be shown as nothing. */
+  /** Dotted paths in `data` that it shows: an object there would be shown as nothing. Those behind filters only where all is plain. */
   readonly shownData: readonly string[];
   /** Content-IDs of the files that it shows (`cid:`). */
   readonly contentIds: readonly string[];
@@ -202,7 +202,9 @@ export function reviewPlainMessage(
 
 /** Parts of a message, if their merge tags have logic. */
 export const withLogic = (parts: LogicSources): LogicSources | null =>
-  Object.values(parts).some((source) => compilePlainTemplate(source, 'none') === null) ? parts : null;
+  Object.values(parts).every(isPlain) ? null : parts;
+
+const isPlain = (source: string): boolean => compilePlainTemplate(source, 'none') !== null;
 
 const DATA_PATH = /(?<![\w.])data((?:\s*\.\s*[A-Za-z_][\w-]*)+)/g;
 const HAS_DEFAULT = /\|\s*default\b/;
@@ -261,14 +263,19 @@ export function beginsWithReaderValue(url: string): boolean {
   );
 }
 
-const SHOWN_AS_IT_IS = /^\{\{-?\s*data((?:\s*\.\s*[A-Za-z_][\w-]*)+)\s*-?\}\}$/;
+const SHOWN_AS_IT_IS = /^\{\{-?\s*data((?:\s*\.\s*[A-Za-z_][\w-]*)+)\s*(\|[^]*)?-?\}\}$/;
 
-/** The paths in a message's data that are shown as they are; `order.id`. */
+/** The paths in a message's data that are shown as they are, and behind filters where no tag decides what is shown; `order.id`. */
 export function shownDataIn(texts: readonly string[]): string[] {
-  const outputs = texts.flatMap((text) => piecesIfClosed(text) ?? []).filter(({ kind }) => kind === 'output');
-  return distinctPaths(
-    outputs.map(({ source }) => namesIn(SHOWN_AS_IT_IS.exec(source)?.[1] ?? '').join('.')),
-  );
+  const shown = texts.flatMap((text) => {
+    const pieces = piecesIfClosed(text) ?? [];
+    let plain: boolean | undefined;
+    return pieces.flatMap(({ kind, source }) => {
+      const [, dotted = '', filters] = (kind === 'output' && SHOWN_AS_IT_IS.exec(source)) || [];
+      return filters === undefined || (plain ??= isPlain(text)) ? [namesIn(dotted).join('.')] : [];
+    });
+  });
+  return distinctPaths(shown);
 }
 
 /** `custom.plan` and `custom["plan"]`, with quotes as HTML may write them. */

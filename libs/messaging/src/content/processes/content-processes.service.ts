@@ -47,7 +47,12 @@ const IMAGES = { cpuMs: 30_000, memoryMb: 128, processMb: 640 };
 /** Time for which one project's mails are rendered before the next project's. */
 const SLICE_MS = 250;
 const TOO_COMPLEX = 'is too complex';
-const TOO_COMPLEX_TRIAL: MailTrial = { faults: { html: 'it is too complex' }, isBlank: false };
+const TOO_COMPLEX_TRIAL: MailTrial = {
+  faults: { html: 'it is too complex' },
+  isBlank: false,
+  missing: [],
+  objects: [],
+};
 const KEPT_CHARACTERS = 8_000_000;
 const KEPT_PACES = 100;
 
