@@ -271,6 +271,17 @@ describe('the SDK where the network is bad', () => {
     expect(seen).toEqual([seen[0], seen[0]]);
   });
 
+  it('leaves a wait of more than a minute to the caller', async () => {
+    let requests = 0;
+    const client = await clientOf((_, response) => {
+      requests += 1;
+      response.writeHead(429, { 'retry-after': '61', 'content-type': 'application/problem+json' });
+      response.end(JSON.stringify(problem));
+    });
+    await expect(client.project.get()).rejects.toMatchObject({ slug: 'rate-limited', retryAfter: 61 });
+    expect(requests).toBe(1);
+  });
+
   it('tries again when the connection breaks, and gives up in the end', async () => {
     let requests = 0;
     const breaking = await clientOf(

@@ -6,7 +6,7 @@ export interface MailwrightOptions {
   readonly apiKey: string;
   /** Base URL of the installation, without `/api/v1`, e.g. `https://mail.example.com`. */
   readonly baseUrl: string;
-  /** Retries of a request when the API is busy or cannot be reached. Default: 3. */
+  /** Retries of a request when the API is busy, for a minute at most, or cannot be reached. Default: 3. */
   readonly maxRetries?: number | undefined;
   /** For one attempt, in milliseconds. Default: 30 000. */
   readonly timeoutMs?: number | undefined;
@@ -80,7 +80,9 @@ export class Transport {
       if (outcome instanceof Response && outcome.ok) return outcome;
       const error = outcome instanceof Response ? await problemOf(outcome) : outcome;
       if (last || call.signal?.aborted === true || !mayHelp(error)) throw error;
-      await pause(waitBefore(error, retries), call.signal);
+      const waitMs = waitBefore(error, retries);
+      if (waitMs > LONGEST_WAIT_MS) throw error;
+      await pause(waitMs, call.signal);
     }
   }
 
@@ -160,8 +162,8 @@ function mayHelp(error: MailwrightError | MailwrightConnectionError): boolean {
 /** The delay that the API asks for, else 250 ms, 500 ms, 1 s … with jitter. */
 function waitBefore(error: MailwrightError | MailwrightConnectionError, retries: number): number {
   const asked = error instanceof MailwrightError ? error.retryAfter : null;
-  const own = FIRST_WAIT_MS * 2 ** retries * (0.5 + Math.random());
-  return Math.min(asked === null ? own : asked * 1_000, LONGEST_WAIT_MS);
+  if (asked !== null) return asked * 1_000;
+  return Math.min(FIRST_WAIT_MS * 2 ** retries * (0.5 + Math.random()), LONGEST_WAIT_MS);
 }
 
 async function problemOf(response: Response): Promise<MailwrightError> {
