@@ -301,6 +301,29 @@ describe('the SDK where the network is bad', () => {
     await expect(nowhere.project.get()).rejects.toThrow('The API at http://127.0.0.1:1 cannot be reached.');
   });
 
+  it('tries again when an answer breaks off, and gives up in the end', async () => {
+    let requests = 0;
+    const breaking = await clientOf(
+      (request, response) => {
+        requests += 1;
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': '24' });
+        if (requests === 1) response.write('{"projectKey"', () => request.socket.destroy());
+        else response.end('{"projectKey":"AT LAST"}');
+      },
+      { maxRetries: 1 },
+    );
+    expect((await breaking.project.get()).projectKey).toBe('AT LAST');
+    const stalled = await clientOf(
+      (_, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' }).write('{"projectKey"');
+      },
+      { maxRetries: 0, timeoutMs: 100 },
+    );
+    const gaveUp = stalled.project.get();
+    await expect(gaveUp).rejects.toThrow(MailwrightConnectionError);
+    await expect(gaveUp).rejects.toThrow('did not answer in time.');
+  });
+
   it.each(['localhost:3000', 'mail.example.com', '', 'https://'])(
     'refuses %p as an address of the API',
     (baseUrl) => {

@@ -42,6 +42,12 @@ export interface Call extends ReadOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** A response whose body was read to its end. */
+interface WholeResponse {
+  readonly response: Response;
+  readonly body: string;
+}
+
 const RETRIED = new Set([429, 500, 502, 503, 504]);
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 60_000;
@@ -64,21 +70,22 @@ export class Transport {
 
   /** Throws `MailwrightError` and `MailwrightConnectionError`. */
   async call<Id extends OperationId>(route: Route, call: Call = {}): Promise<Answer<Id>> {
-    const response = await this.#send(route, call);
+    const { response, body } = await this.#send(route, call);
     const type = response.headers.get('content-type') ?? '';
     if (response.status === 204 || type === '') return undefined as Answer<Id>;
-    return (type.includes('json') ? await response.json() : await response.text()) as Answer<Id>;
+    return (type.includes('json') ? JSON.parse(body) : body) as Answer<Id>;
   }
 
-  async #send(route: Route, call: Call): Promise<Response> {
+  async #send(route: Route, call: Call): Promise<WholeResponse> {
     const [method = '', template = ''] = route.split(' ');
     const url = this.#urlOf(template, call);
     const init = this.#initOf(method, call);
     for (let retries = 0; ; retries += 1) {
       const last = retries >= this.#options.maxRetries;
       const outcome = await this.#attempt(url, init, call.signal);
-      if (outcome instanceof Response && outcome.ok) return outcome;
-      const error = outcome instanceof Response ? await problemOf(outcome) : outcome;
+      const isConnectionError = outcome instanceof MailwrightConnectionError;
+      if (!isConnectionError && outcome.response.ok) return outcome;
+      const error = isConnectionError ? outcome : problemOf(outcome);
       if (last || call.signal?.aborted === true || !mayHelp(error)) throw error;
       const waitMs = waitBefore(error, retries);
       if (waitMs > LONGEST_WAIT_MS) throw error;
@@ -90,18 +97,19 @@ export class Transport {
     url: string,
     init: RequestInit,
     signal?: AbortSignal,
-  ): Promise<Response | MailwrightConnectionError> {
+  ): Promise<WholeResponse | MailwrightConnectionError> {
     const limit = AbortSignal.timeout(this.#options.timeoutMs);
+    let failure = 'cannot be reached';
     try {
-      return await this.#options.fetch(url, {
+      const response = await this.#options.fetch(url, {
         ...init,
         signal: signal ? AbortSignal.any([signal, limit]) : limit,
       });
+      failure = 'broke off its answer';
+      return { response, body: await response.text() };
     } catch (cause) {
-      return new MailwrightConnectionError(
-        `The API at ${this.#options.baseUrl} ${limit.aborted ? 'did not answer in time' : 'cannot be reached'}.`,
-        { cause },
-      );
+      if (limit.aborted) failure = 'did not answer in time';
+      return new MailwrightConnectionError(`The API at ${this.#options.baseUrl} ${failure}.`, { cause });
     }
   }
 
@@ -166,17 +174,29 @@ function waitBefore(error: MailwrightError | MailwrightConnectionError, retries:
   return Math.min(FIRST_WAIT_MS * 2 ** retries * (0.5 + Math.random()), LONGEST_WAIT_MS);
 }
 
-async function problemOf(response: Response): Promise<MailwrightError> {
+function problemOf({ response, body }: WholeResponse): MailwrightError {
   const { status } = response;
-  const body: unknown = await response.json().catch(() => null);
   // A proxy in between may answer without a problem.
-  const problem = isProblem(body)
-    ? body
-    : { type: 'about:blank', title: `HTTP ${status}`, status, requestId: '' };
+  const problem = parsedProblem(body) ?? {
+    type: 'about:blank',
+    title: `HTTP ${status}`,
+    status,
+    requestId: '',
+  };
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
   const retryAfter = Number.isFinite(seconds) ? seconds : null;
   const slug = problem.type.split('/').at(-1) ?? '';
   return new MailwrightError(status, slug as ProblemSlug, problem, retryAfter);
+}
+
+/** Null where the text is no problem. */
+function parsedProblem(text: string): Problem | null {
+  try {
+    const body: unknown = JSON.parse(text);
+    return isProblem(body) ? body : null;
+  } catch {
+    return null;
+  }
 }
 
 function isProblem(body: unknown): body is Problem {
