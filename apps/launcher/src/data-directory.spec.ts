@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -10,9 +10,11 @@ import { readDemoFile, writeDemoFile } from './demo.js';
 const BUILT_LOCK = resolve('dist/apps/launcher/src/data-directory.js');
 
 let directory: string;
+let database: string;
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'mailwright-data-'));
+  database = join(directory, 'postgres');
 });
 
 afterEach(async () => {
@@ -72,21 +74,31 @@ describe('the lock of a data directory', () => {
 describe('the secrets', () => {
   it('are made once, kept, and readable by their owner only', async () => {
     const path = join(directory, 'secrets.json');
-    const made = await readOrMakeSecrets(path);
+    const made = await readOrMakeSecrets(path, database);
     expect(made.tokenSecret).toHaveLength(43);
     expect(made.masterKey).not.toBe(made.tokenSecret);
     expect(await modeOf(path)).toBe(0o600);
 
     await chmod(path, 0o644);
-    expect(await readOrMakeSecrets(path)).toEqual(made);
+    await mkdir(database);
+    expect(await readOrMakeSecrets(path, database)).toEqual(made);
     expect(await modeOf(path)).toBe(0o600);
   });
 
   it('are never replaced when their file is damaged', async () => {
     const path = join(directory, 'secrets.json');
     await writeFile(path, '{"tokenSecret":');
-    await expect(readOrMakeSecrets(path)).rejects.toThrow('is damaged');
+    await expect(readOrMakeSecrets(path, database)).rejects.toThrow('is damaged');
     expect(await readFile(path, 'utf8')).toBe('{"tokenSecret":');
+  });
+
+  it('are never made anew beside a database that was made with others', async () => {
+    const path = join(directory, 'secrets.json');
+    await mkdir(database);
+    await expect(readOrMakeSecrets(path, database)).rejects.toThrow(
+      `${path} is missing, and the database in ${database} needs it. Restore it from a backup;`,
+    );
+    expect(await readdir(directory)).toEqual(['postgres']);
   });
 });
 

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { chmod, link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -100,12 +101,16 @@ const secrets = z.object({ tokenSecret: secret, masterKey: secret });
 export type Secrets = z.infer<typeof secrets>;
 
 /**
- * The secrets of this installation, created at the first start (256 random bits each). A damaged file is an error: with
- * new secrets, existing encrypted data could not be read.
+ * The secrets of this installation, created at the first start (256 random bits each), before its database. A file that is
+ * damaged or was lost is an error: with new secrets, existing encrypted data could not be read.
  */
-export async function readOrMakeSecrets(path: string): Promise<Secrets> {
+export async function readOrMakeSecrets(path: string, database: string): Promise<Secrets> {
   const text = await readIfPresent(path);
   if (text === null) {
+    if (existsSync(database))
+      throw new LaunchError(
+        `${path} is missing, and the database in ${database} needs it. Restore it from a backup; or, if nothing in the database matters, remove the database as well.`,
+      );
     const made = { tokenSecret: newSecret(), masterKey: newSecret() };
     await writePrivateFile(path, `${JSON.stringify(made, null, 2)}\n`);
     return made;

@@ -58,7 +58,7 @@ export class Launcher {
     const { env, options, programs } = this.setup;
     await makeDataDirectory(this.setup.dataDirectory);
     this.#lock = await lockDataDirectory(this.setup.dataDirectory);
-    const secrets = await readOrMakeSecrets(this.#path('secrets.json'));
+    const secrets = await readOrMakeSecrets(this.#path('secrets.json'), this.#path('postgres'));
     const apiPort = await holdPort('the API', {
       wanted: this.#wantedPort(),
       preferred: [3000],
