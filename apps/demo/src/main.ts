@@ -27,7 +27,7 @@ process.stdout.on('error', () => undefined);
 try {
   process.exitCode = await demo(parseOptions(process.argv.slice(2)));
 } catch (error) {
-  if (error instanceof CommanderError) process.exitCode = error.exitCode;
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
   else if (error instanceof DemoError) {
     process.stderr.write(`${error.message}\n`);
     process.exitCode = 1;

@@ -14,6 +14,8 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   worker: 'worker/src/main.js',
   health: 'launcher/src/health.js',
 };
+/** Programs that know their settings by the environment alone. */
+const WITHOUT_ARGUMENTS = ['api', 'worker', 'health'];
 
 if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
   process.stderr.write(
@@ -23,7 +25,18 @@ if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
   process.exit(1);
 }
 
-const [name = ''] = process.argv.slice(2);
+const [name = '', argument] = process.argv.slice(2);
+if (WITHOUT_ARGUMENTS.includes(name) && argument !== undefined) {
+  if (argument === '--help' || argument === '-h') {
+    process.stdout.write(
+      `Usage: mailwright ${name}\n\nIt takes no arguments: its settings are environment variables (docs/configuration.md).\n`,
+    );
+    process.exit(0);
+  }
+  const kind = argument.startsWith('-') ? 'option' : 'argument';
+  process.stderr.write(`unknown ${kind} '${argument}'\nSee: mailwright ${name} --help\n`);
+  process.exit(2);
+}
 const program = PROGRAMS[name];
 if (program !== undefined) process.argv.splice(2, 1);
 const file = new URL(`../../${program ?? 'cli/src/main.js'}`, import.meta.url);

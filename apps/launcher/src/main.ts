@@ -13,7 +13,7 @@ function readOptions(): LauncherOptions {
   try {
     return parseOptions(process.argv.slice(2));
   } catch (error) {
-    if (error instanceof CommanderError) process.exit(error.exitCode);
+    if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : 2);
     throw error;
   }
 }
