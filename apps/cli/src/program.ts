@@ -104,7 +104,7 @@ function wrongCommandLine({ code, message }: CommanderError, command: Command | 
 /** Explains which database does not answer when DATABASE_URL is not set. */
 function located(failure: Failure, { isLocalInstallation }: CliContext): Failure {
   if (isLocalInstallation !== true || failure.code !== 'unavailable') return failure;
-  if (!failure.message.includes('DATABASE_URL')) return failure;
+  if (!/DATABASE_(?:OWNER_)?URL/.test(failure.message)) return failure;
   const where =
     'DATABASE_URL is not set: this is the database of `npm start` in this directory, which has to run.';
   return { ...failure, message: `${failure.message}\n${where}` };

@@ -30,7 +30,7 @@ export {
 export { neverJoined, plannedForValues } from './database/planner.js';
 export { excessiveRights, PendingMigrationsError, refuseUnfitDatabase } from './database/fit-database.js';
 export { distribute, type Distribution, isolate, type Isolation } from './database/distribution.js';
-export { migrate } from './database/migrations.js';
+export { migrate, refuseOtherDatabase } from './database/migrations.js';
 export { Notifications } from './notifications.js';
 export { PostgresNotifications } from './postgres-notifications.js';
 export { runtimeUrl } from './database/runtime-url.js';

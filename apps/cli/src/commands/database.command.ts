@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Distribution, Isolation, SealedSecrets } from '#platform';
 import { type EnvironmentOptions, inEnvironment, withEnvironmentOptions, withServices } from '../command.js';
+import { OperatorError } from '../failures.js';
 import { type CliContext, printing } from '../output.js';
 
 interface IsolateOptions extends EnvironmentOptions {
@@ -41,26 +42,40 @@ export function addDatabaseCommands(program: Command, cli: CliContext): void {
 }
 
 async function migrateSchema(cli: CliContext) {
-  const [{ migrate }, { url, ownerUrl }] = await Promise.all([import('#platform'), databaseUrls(cli)]);
-  return { applied: await migrate(ownerUrl, url) };
+  const { migrate, refuseOtherDatabase } = await import('#platform');
+  return asOwner(cli, async (ownerUrl, url) => {
+    await refuseOtherDatabase(ownerUrl, url);
+    const applied = await migrate(ownerUrl, url);
+    // The login of DATABASE_URL is there now.
+    await refuseOtherDatabase(ownerUrl, url);
+    return { applied };
+  });
 }
 
 async function distributeTables(cli: CliContext): Promise<Distribution> {
-  const [{ distribute }, { ownerUrl }] = await Promise.all([import('#platform'), databaseUrls(cli)]);
-  return distribute(ownerUrl);
+  const { distribute } = await import('#platform');
+  return asOwner(cli, distribute);
 }
 
 async function isolateEnvironment(cli: CliContext, options: IsolateOptions): Promise<Isolation> {
   const { isolate } = await import('#platform');
   const environmentId = await inEnvironment(cli, options, (scope) => Promise.resolve(scope.environmentId));
-  const { ownerUrl } = await databaseUrls(cli);
-  return isolate(ownerUrl, environmentId, options.node);
+  return asOwner(cli, (ownerUrl) => isolate(ownerUrl, environmentId, options.node));
 }
 
-async function databaseUrls(cli: CliContext) {
-  const { configuration } = await import('../operator-services.js');
+/** Runs `work` with the URL of the schema's owner; a failure of the database names the setting that has it. */
+async function asOwner<T>(cli: CliContext, work: (ownerUrl: string, url: string) => Promise<T>): Promise<T> {
+  const [{ configuration }, { databaseFailure }] = await Promise.all([
+    import('../operator-services.js'),
+    import('#platform'),
+  ]);
   const { DATABASE_URL, DATABASE_OWNER_URL } = configuration(cli.env);
-  return { url: DATABASE_URL, ownerUrl: DATABASE_OWNER_URL ?? DATABASE_URL };
+  try {
+    return await work(DATABASE_OWNER_URL ?? DATABASE_URL, DATABASE_URL);
+  } catch (error) {
+    const failure = DATABASE_OWNER_URL === undefined ? null : databaseFailure(error, 'DATABASE_OWNER_URL');
+    throw failure === null ? error : new OperatorError(failure.code, failure.message);
+  }
 }
 
 function distributionText({ distributed, unchanged, local }: Distribution): string {

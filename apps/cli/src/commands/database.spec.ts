@@ -7,6 +7,68 @@ import { insertSendingDomain } from '#testing/fixtures/sending-domain';
 import { SECRETS } from '#testing/programs/system';
 import { SecretBox } from '#platform';
 
+describe('migrate', () => {
+  let test: TestDatabase;
+  let empty: string;
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    empty = `${new URL(test.url).pathname.slice(1)}_empty`;
+    await test.query(`create database ${empty}`);
+  });
+  afterAll(async () => {
+    await test.query(`drop database ${empty} with (force)`);
+    await test.drop();
+  });
+
+  const changed = (url: string, changes: Partial<URL>) => Object.assign(new URL(url), changes).href;
+  const migrate = (DATABASE_OWNER_URL: string, DATABASE_URL = test.url) =>
+    runCli({ ...SECRETS, DATABASE_URL, DATABASE_OWNER_URL }, ['migrate']);
+
+  it('names DATABASE_OWNER_URL where that is wrong', async () => {
+    const faults: readonly (readonly [Partial<URL>, string])[] = [
+      [{ username: 'nobody' }, 'PostgreSQL refuses the user and password of DATABASE_OWNER_URL.'],
+      [{ port: '1' }, 'PostgreSQL does not answer at the host and port of DATABASE_OWNER_URL.'],
+      [{ pathname: '/nowhere' }, 'The database of DATABASE_OWNER_URL does not exist.'],
+    ];
+    for (const [changes, message] of faults)
+      expect(await migrate(changed(test.adminUrl, changes))).toMatchObject({
+        exitCode: 1,
+        stdout: '',
+        stderr: expect.stringContaining(message),
+      });
+  });
+
+  it('migrates no other database than that of DATABASE_URL', async () => {
+    const name = new URL(test.url).pathname.slice(1);
+    expect(await migrate(changed(test.adminUrl, { pathname: `/${empty}` }))).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: `DATABASE_OWNER_URL leads to the database ${empty}, and DATABASE_URL to another, ${name}: both have to name the same.\n`,
+    });
+    const other = { ...SECRETS, DATABASE_URL: changed(test.adminUrl, { pathname: `/${empty}` }) };
+    expect((await runCli(other, ['key:list'])).stderr).toContain(
+      'The database lacks migrations: 20261122200000_platform',
+    );
+  });
+
+  it('says what the owner of the schema has to be allowed', async () => {
+    const owner = `${empty}_owner`;
+    await test.query(`create role ${owner} login password 'owner'`);
+    await test.query(`create database ${owner} owner ${owner}`);
+    try {
+      const url = changed(test.adminUrl, { username: owner, password: 'owner', pathname: `/${owner}` });
+      expect(await migrate(url, url)).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining('CREATEROLE, and CREATE on the database (docs/database.md#logins)'),
+      });
+    } finally {
+      await test.query(`drop database ${owner} with (force)`);
+      await test.query(`drop role ${owner}`);
+    }
+  });
+});
+
 describe('master-key:rotate', () => {
   let test: TestDatabase;
 

@@ -6,6 +6,7 @@ export class UnfitDatabaseError extends Error {}
 /** Conditions by their names in PostgreSQL, appendix A. */
 export const SQL_STATE = {
   foreignKeyViolation: '23503',
+  insufficientPrivilege: '42501',
   lockNotAvailable: '55P03',
   queryCanceled: '57014',
   uniqueViolation: '23505',
@@ -90,7 +91,8 @@ const OUTAGES = /^(08...|25006|53[0-2]00|57P0[1-4]|58000|58030)$/;
  * (`errcode_for_file_access`), so that only the words tell, where lc_messages are English.
  */
 const OWN_FILES = /\bcould not [\w ]+ (?:file|directory) "|: Read-only file system\b/;
-const isDiskFault = (code: unknown, words: string): boolean => code === '42501' && OWN_FILES.test(words);
+const isDiskFault = (code: unknown, words: string): boolean =>
+  code === SQL_STATE.insufficientPrivilege && OWN_FILES.test(words);
 
 /** The driver's words for a lost connection. */
 const LOST = /^(Connection terminated|Client has encountered a connection error)/;
@@ -109,13 +111,21 @@ export function isServerOutage(error: unknown): boolean {
   return OUTAGES.test(String(code)) || LOST.test(error.message);
 }
 
-/** Advice to the operator about a database that fails at the start; null for an error of another kind. */
-export function databaseFailure(error: unknown): DatabaseFailure | null {
+/**
+ * Advice to the operator about a database that fails at the start, with the setting that leads to it; null for an error of
+ * another kind.
+ */
+export function databaseFailure(error: unknown, setting = 'DATABASE_URL'): DatabaseFailure | null {
+  const failure = failureOf(error);
+  return failure && { ...failure, message: failure.message.replaceAll('DATABASE_URL', setting) };
+}
+
+function failureOf(error: unknown): DatabaseFailure | null {
   if (typeof error !== 'object' || error === null) return null;
   const code = 'code' in error ? String(error.code) : '';
   const text = 'message' in error ? String(error.message) : '';
   if (isDiskFault(code, text)) return DISK_FAILS;
-  if (code === '42501') {
+  if (code === SQL_STATE.insufficientPrivilege) {
     const [refused] = text.split('\n');
     return {
       code: 'forbidden',

@@ -1,10 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { Migration, Migrator } from '@mikro-orm/migrations';
 import { MikroORM, type Options } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import { projectRoot } from '../project-root.js';
-import { databaseFailure } from './database-failure.js';
+import { databaseFailure, SQL_STATE, sqlStateOf, UnfitDatabaseError } from './database-failure.js';
 import {
   type MigrationFile,
   migrationFiles,
@@ -64,10 +65,17 @@ export class MigrationFailedError extends Error {
     const before = cause.position === undefined ? '' : file.statements.slice(0, Number(cause.position));
     const line = before === '' ? '' : `, line ${before.split('\n').length},`;
     const [reason] = cause.message.split('\n').slice(-1);
-    super(`migrations/${file.name}.sql${line} failed, and nothing was applied: ${reason}`, { cause });
+    const advice =
+      sqlStateOf(cause) === SQL_STATE.insufficientPrivilege
+        ? '. The owner of the schema needs CREATEROLE, and CREATE on the database (docs/database.md#logins).'
+        : '';
+    super(`migrations/${file.name}.sql${line} failed, and nothing was applied: ${reason}${advice}`, {
+      cause,
+    });
   }
 }
 
+const IDENTITY_LIMIT_MS = 5_000;
 const SEED_FILE = /^([a-z_]+)\.([a-z_]+)\.json$/;
 
 /**
@@ -96,6 +104,41 @@ export async function migrate(ownerUrl: string, databaseUrl = ownerUrl): Promise
     return applied;
   } finally {
     await lock.end();
+  }
+}
+
+/**
+ * Throws an `UnfitDatabaseError` where the URLs lead to different databases. A login that cannot connect tells nothing: the first
+ * `migrate` makes it.
+ */
+export async function refuseOtherDatabase(ownerUrl: string, databaseUrl: string): Promise<void> {
+  const [owners, programs] = await Promise.all([identityOf(ownerUrl), identityOf(databaseUrl)]);
+  if (owners === null || programs === null || isDeepStrictEqual(owners, programs)) return;
+  throw new UnfitDatabaseError(
+    `DATABASE_OWNER_URL leads to the database ${owners.name}, and DATABASE_URL to another, ${programs.name}: both have to name the same.`,
+  );
+}
+
+interface DatabaseIdentity {
+  readonly name: string;
+  readonly oid: string;
+  readonly startedAt: string;
+}
+
+async function identityOf(connectionString: string): Promise<DatabaseIdentity | null> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: IDENTITY_LIMIT_MS });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<DatabaseIdentity>(
+      `select datname as name, oid::text, extract(epoch from pg_postmaster_start_time())::text as "startedAt"
+       from pg_database where datname = current_database()`,
+    );
+    return rows[0] ?? null;
+  } catch {
+    return null;
+  } finally {
+    await client.end();
   }
 }
 
