@@ -34,7 +34,7 @@ describe('the reference tables are complete and hold nothing else', () => {
   it('of metrics, in docs/operations.md', () => {
     const registry = new Registry();
     for (const Metrics of [FeedbackMetrics, HttpMetrics, JobMetrics, MailMetrics]) new Metrics(registry);
-    const replica = { answered: { replica: 0, primary: 0 }, check: () => Promise.resolve() };
+    const replica = { answered: { replica: 0, primary: 0 } };
     collectProcessMetrics(registry, { pool: new pg.Pool(), replica });
     const tracing = {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',

@@ -12,7 +12,7 @@ import {
   Database,
   DatabaseClock,
   databaseFailure,
-  databaseOutageLines,
+  logDatabaseOutages,
   describeError,
   excessiveRights,
   listenFailure,
@@ -117,16 +117,16 @@ async function startOn(held: HeldPort, options: ApiOptions): Promise<RunningApi>
   const app = await createApi(held.config, options);
   const { HOST, PORT } = app.get<Config>(CONFIG);
   try {
-    const { pool, outage } = app.get(Database);
-    await refuseUnfitDatabase(pool);
-    const excessive = await excessiveRights(pool);
+    const database = app.get(Database);
+    await refuseUnfitDatabase(database.pool);
+    const excessive = await excessiveRights(database.pool);
     const logger = app.get<Logger>(LOGGER);
     if (excessive !== null) logger.warn(excessive);
     await app.init();
     await held.release();
     // Nest's own listen would log a taken port, too.
     await app.getHttpAdapter().getInstance().listen({ port: PORT, host: HOST });
-    outage.tell(databaseOutageLines(logger));
+    logDatabaseOutages(database, logger);
   } catch (error) {
     await app.close();
     const { OPERATIONS_PORT, METRICS_PORT } = app.get<Config>(CONFIG);

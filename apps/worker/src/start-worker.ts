@@ -14,7 +14,7 @@ import {
   createLogger,
   Database,
   databaseChecks,
-  databaseOutageLines,
+  logDatabaseOutages,
   excessiveRights,
   HealthChecks,
   LOGGER,
@@ -93,13 +93,13 @@ async function readyToListen(
   config: Config,
 ): Promise<number> {
   try {
-    const { pool, outage } = app.get(Database);
-    await refuseUnfitDatabase(pool);
-    const excessive = await excessiveRights(pool);
+    const database = app.get(Database);
+    await refuseUnfitDatabase(database.pool);
+    const excessive = await excessiveRights(database.pool);
     const logger = app.get<Logger>(LOGGER);
     if (excessive !== null) logger.warn(excessive);
     const port = await listen(server, config);
-    outage.tell(databaseOutageLines(logger));
+    logDatabaseOutages(database, logger);
     return port;
   } catch (error) {
     await app.close();

@@ -82,7 +82,7 @@ export { redisFailure } from './lifecycle/redis-failure.js';
 export { collectProcessMetrics, HttpMetrics, MailMetrics } from './metrics.js';
 export {
   databaseChecks,
-  databaseOutageLines,
+  logDatabaseOutages,
   type HealthCheck,
   HealthChecks,
   listenFailure,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Pool } from 'pg';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Database } from './database/database.js';
+import type { ReadReplica } from './database/read-replica.js';
 
 /** Each look wakes the process; the usual 10 ms would cost a worker at rest much of its CPU. */
 const LAG_LOOKED_AT_EVERY_MS = 100;
@@ -9,7 +9,7 @@ const LAG_LOOKED_AT_EVERY_MS = 100;
 /** The process itself (event-loop lag, memory, garbage collection) and its database connections. */
 export function collectProcessMetrics(
   registry: Registry,
-  { pool, replica }: Pick<Database, 'replica'> & { readonly pool: Pool },
+  { pool, replica }: { readonly pool: Pool; readonly replica?: Pick<ReadReplica, 'answered'> | undefined },
 ): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_LOOKED_AT_EVERY_MS });
   new Gauge({

@@ -7,7 +7,8 @@ import { withTimeout } from '#kernel';
 import { databaseFailure } from './database/database-failure.js';
 import type { Database } from './database/database.js';
 import { refuseOlderSchema } from './database/fit-database.js';
-import { outageLines, type OutageListener } from './lifecycle/outage.js';
+import { replicaFailure } from './database/read-replica.js';
+import { outageLines } from './lifecycle/outage.js';
 
 /** Check of one thing that the process needs. */
 export interface HealthCheck {
@@ -71,10 +72,18 @@ function outcomeOf(check: HealthCheck): Promise<Outcome> {
   return withTimeout(asked, DEADLINE_MS, () => ({ state: 'timed out' }));
 }
 
-/** Log lines of an outage of PostgreSQL. */
-export function databaseOutageLines(logger: Logger): OutageListener {
+/** Logs outages of PostgreSQL and of its read replica from now on. */
+export function logDatabaseOutages({ outage, replica }: Database, logger: Logger): void {
   const lines = { begins: 'PostgreSQL cannot be used', ends: 'PostgreSQL can be used again' };
-  return outageLines(logger, lines, (error) => databaseFailure(error)?.message ?? null);
+  outage.tell(outageLines(logger, lines, (error) => databaseFailure(error)?.message ?? null));
+  if (replica === undefined) return;
+  const ofReplica = {
+    begins: 'The read replica cannot be used: the primary answers all reads',
+    ends: 'The read replica can be used again',
+  };
+  replica.outage.tell(outageLines(logger, ofReplica, replicaFailure));
+  // Nobody may read there for long, or ever, for a wrong URL to be noticed.
+  void replica.check().catch(() => undefined);
 }
 
 /**
@@ -84,10 +93,13 @@ export function databaseOutageLines(logger: Logger): OutageListener {
 export function databaseChecks(database: Database): HealthCheck[] {
   const { replica } = database;
   const reasonOf = (error: unknown) => databaseFailure(error)?.message ?? null;
+  const messageOf = (error: unknown) => (error instanceof Error ? error.message : null);
   return [
     { name: 'database', check: () => database.check(), reasonOf },
     { name: 'migrations', check: () => refuseOlderSchema(database.pool) },
-    ...(replica ? [{ name: 'readReplica', check: () => replica.check(), isOptional: true }] : []),
+    ...(replica
+      ? [{ name: 'readReplica', check: () => replica.check(), isOptional: true, reasonOf: messageOf }]
+      : []),
   ];
 }
 

@@ -124,10 +124,10 @@ async function clock(pool: Database['pool']): Promise<Finding> {
 function readReplica(replica: { check(): Promise<void> }): Promise<Finding> {
   return replica.check().then(
     () => ({ check: 'replica', status: 'ok', found: 'The read replica has what the primary has.' }),
-    () => ({
+    (error: unknown) => ({
       check: 'replica',
       status: 'warning',
-      found: 'The server of DATABASE_READ_URL is away or behind. The primary answers all reads meanwhile.',
+      found: `${messageOf(error)} The primary answers all reads meanwhile.`,
     }),
   );
 }

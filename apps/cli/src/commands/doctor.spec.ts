@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { eventually } from '#testing/time/eventually';
 import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
 import { type DnsServer, startDnsServer } from '#testing/mail/dns-server';
 import { runCli } from '#testing/programs/operator-cli';
@@ -119,6 +120,19 @@ describe('doctor', () => {
       remedy: expect.stringContaining('A or AAAA record'),
     });
     expect(findings.get('SPF_INCLUDE')).toMatchObject({ found: 'mail.acme.example has no SPF record.' });
+  });
+
+  it('says why the read replica is not read', async () => {
+    const wrong = Object.assign(new URL(test.url), { username: 'nobody' }).href;
+    await eventually('PostgreSQL refuses it in time', async () => {
+      const { findings } = await examine({ ...production(), DATABASE_READ_URL: wrong });
+      const { status, found } = findings.get('replica')!;
+      expect(status).toBe('warning');
+      return (
+        found ===
+        'PostgreSQL refuses the user and password of DATABASE_READ_URL. The primary answers all reads meanwhile.'
+      );
+    });
   });
 
   it('names all settings that are wrong, and fits 80 columns', async () => {

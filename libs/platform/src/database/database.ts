@@ -200,7 +200,7 @@ export class Database {
   }
 
   /** The replica that answers reads `onReplica`, where there is one. */
-  get replica(): Pick<ReadReplica, 'answered' | 'check'> | undefined {
+  get replica(): Pick<ReadReplica, 'answered' | 'check' | 'outage'> | undefined {
     return this.#replica;
   }
 

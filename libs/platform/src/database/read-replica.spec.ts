@@ -1,9 +1,12 @@
+import { Writable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
 import { eventually } from '#testing/time/eventually';
 import { freePort } from '#testing/programs/ports';
+import { createLogger } from '../logger.js';
+import { databaseChecks, HealthChecks, logDatabaseOutages } from '../operations.js';
 import { Database } from './database.js';
 
 const scopeOf = (environmentId: number): ProjectScope => ({
@@ -84,7 +87,44 @@ describe('a read that may be late', () => {
     const lonely = await unreachable();
     await count(lonely, 1);
     expect(lonely.replica!.answered).toEqual({ replica: 0, primary: 1 });
-    await expect(lonely.replica!.check()).rejects.toThrow('The read replica is away or behind.');
+    await expect(lonely.replica!.check()).rejects.toThrow('DATABASE_READ_URL');
+  });
+
+  it.each([
+    [
+      'does not answer',
+      async () => ({ port: String(await freePort()) }),
+      'PostgreSQL does not answer at the host and port of DATABASE_READ_URL. Is it running, and may this machine reach it?',
+    ],
+    [
+      'refuses the login',
+      async () => ({ username: 'nobody' }),
+      'PostgreSQL refuses the user and password of DATABASE_READ_URL.',
+    ],
+  ])('says of a replica that %s why it is not read, and logs it once', async (_, changes, reason) => {
+    const database = await connect(Object.assign(new URL(test.url), await changes()).href);
+    const lines: string[] = [];
+    const destination = new Writable({
+      write: (chunk: Buffer, _encoding, done) => done(void lines.push(chunk.toString())),
+    });
+    logDatabaseOutages(
+      database,
+      createLogger({ LOG_LEVEL: 'info', LOG_FORMAT: 'json' }, 'spec', destination),
+    );
+    const health = new HealthChecks(databaseChecks(database));
+    await eventually('the reason is known', async () => {
+      const readiness = await health.readiness();
+      expect(readiness).toMatchObject({ status: 'degraded', checks: { readReplica: 'failed' } });
+      return readiness.reasons?.['readReplica'] === reason;
+    });
+    for (let times = 0; times < 3; times += 1) await count(database, 1);
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({
+        level: 'error',
+        reason,
+        msg: 'The read replica cannot be used: the primary answers all reads',
+      }),
+    ]);
   });
 
   it.each([

@@ -4,6 +4,7 @@ import { withTimeout } from '#kernel';
 import { type ConnectionPool, poolOf, type PoolOptions } from './connection-pool.js';
 import { databaseFailure, sqlStateOf } from './database-failure.js';
 import { named } from './statement.js';
+import { Outage } from '../lifecycle/outage.js';
 import { setLocal, type Settings, settingsOf } from './scope-settings.js';
 import { Transaction } from './transaction.js';
 
@@ -55,12 +56,25 @@ const LOOK_AGAIN_MS = 5;
 /** A standby cancels a query or session whose rows it must remove (PostgreSQL, “Handling Query Conflicts”). */
 const CONFLICTS: readonly (string | null)[] = ['40001', '40P01', '57P04'];
 
+/** The reason why a replica cannot be read, by its latest error; without any it is behind. */
+export function replicaFailure(error: unknown): string {
+  const failure = databaseFailure(error, 'DATABASE_READ_URL');
+  if (failure !== null) return failure.message;
+  return error instanceof Error
+    ? `The server of DATABASE_READ_URL cannot be used: ${error.message}`
+    : 'The server of DATABASE_READ_URL is behind, or does not answer in time.';
+}
+
 /** A standby of the primary, for reads of what it has replayed. */
 export class ReadReplica {
   /** Reads by the server that answered them. */
   readonly answered = { replica: 0, primary: 0 };
+  /** Begins when it cannot be reached; one that is behind is none. */
+  readonly outage = new Outage(() => this.check());
   readonly #pool: ConnectionPool;
   #restsUntil = 0;
+  /** The latest error, until it can be reached again. */
+  #error: unknown = null;
 
   constructor(
     options: PoolOptions,
@@ -83,14 +97,15 @@ export class ReadReplica {
     return done;
   }
 
-  /** Rejects when reads go to the primary now. */
+  /** Rejects when reads go to the primary now, with the reason in words for the operator. */
   async check(): Promise<void> {
     const transaction = await this.#begun({ ...READ_ONLY, ...settingsOf('system') });
-    if (transaction === null) throw new Error('The read replica is away or behind.');
+    if (transaction === null) throw new Error(replicaFailure(this.#error), { cause: this.#error });
     await transaction.rollback();
   }
 
   close(): Promise<void> {
+    this.outage.close();
     return this.#pool.end();
   }
 
@@ -110,17 +125,20 @@ export class ReadReplica {
   async #caughtUp(settings: Settings, signal: AbortSignal): Promise<Transaction | null> {
     const [position] = await this.askPrimary(LOG_POSITION);
     if (position === undefined) return null;
-    const transaction = await Transaction.begin(this.#pool, settings);
+    let transaction: Transaction | undefined;
     try {
+      transaction = await Transaction.begin(this.#pool, settings);
+      this.#error = null;
       while (!signal.aborted) {
         const { rows } = await hasReached(position).execute(transaction.sql);
         if (rows[0]?.isThere === true && !signal.aborted) return transaction;
         await delay(LOOK_AGAIN_MS);
       }
-    } catch {
-      // Lost.
+    } catch (error) {
+      this.#error = error;
+      this.outage.noticed(error);
     }
-    await transaction.rollback();
+    await transaction?.rollback();
     return null;
   }
 
