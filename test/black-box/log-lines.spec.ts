@@ -16,6 +16,7 @@ const isFull = process.env['FULL'] !== undefined;
 const REFUSALS = [
   ['api', { LOG_LEVEL: 'loud' }, /^The configuration is not valid:\n/],
   ['worker', { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }, /PostgreSQL does not answer/],
+  ['api', { HOST: '192.0.2.1', PORT: '0' }, /^HOST is 192\.0\.2\.1, which is no address of this machine\.$/],
 ] as const;
 
 describe.each(['api', 'worker'] as const)('with LOG_FORMAT=json, every line of the %s is JSON', (program) => {

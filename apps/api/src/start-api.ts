@@ -43,7 +43,9 @@ interface HeldPort {
 async function holdRealPort(config: Config): Promise<HeldPort> {
   if (config.PORT !== 0) return { config, release: () => Promise.resolve() };
   const server = createServer((socket) => socket.destroy()).listen(0, config.HOST);
-  await once(server, 'listening');
+  await once(server, 'listening').catch((error: unknown) => {
+    throw startErrorOf(error, config);
+  });
   const { port } = server.address() as AddressInfo;
   const isDefaultUrl = config.PUBLIC_URL === 'http://localhost:0';
   const PUBLIC_URL = isDefaultUrl ? `http://localhost:${port}` : config.PUBLIC_URL;
@@ -129,11 +131,15 @@ async function startOn(held: HeldPort, options: ApiOptions): Promise<RunningApi>
     logDatabaseOutages(database, logger);
   } catch (error) {
     await app.close();
-    const { OPERATIONS_PORT, METRICS_PORT } = app.get<Config>(CONFIG);
-    const refused = listenFailure(error, HOST, { PORT, OPERATIONS_PORT, METRICS_PORT });
-    throw refused === null ? error : new StartError(refused, { cause: error });
+    throw startErrorOf(error, app.get<Config>(CONFIG));
   }
   return { app, url: `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${PORT}`, port: PORT };
+}
+
+/** A `StartError` where the api cannot listen, else the error itself. */
+function startErrorOf(error: unknown, { HOST, PORT, OPERATIONS_PORT, METRICS_PORT }: Config): unknown {
+  const refused = listenFailure(error, HOST, { PORT, OPERATIONS_PORT, METRICS_PORT });
+  return refused === null ? error : new StartError(refused, { cause: error });
 }
 
 /** The message for the operator about an error at start. */

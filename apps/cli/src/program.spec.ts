@@ -128,6 +128,15 @@ describe('The operator’s program', () => {
     });
     expect((await run('key:crate')).stderr).toContain('(Did you mean key:create?)');
     expect((await run()).exitCode).toBe(2);
+    expect(await run('help', 'key:crate')).toEqual({
+      exitCode: 2,
+      stdout: '',
+      stderr: "unknown command 'key:crate'\n(Did you mean key:create?)\nSee: mailwright --help\n",
+    });
+    expect(await run('help', 'worker')).toMatchObject({
+      exitCode: 0,
+      stdout: 'mailwright worker: run a worker\nSee: mailwright worker --help\n',
+    });
     const scope = await run(...key('--project', 'APIT', '--scopes', 'topic:read'));
     expect(scope.exitCode).toBe(2);
     expect(scope.stderr).toContain('Did you mean topics:read?');
@@ -163,6 +172,19 @@ describe('The operator’s program', () => {
       exitCode: 1,
       stderr: expect.stringContaining('There is no key nothing.'),
     });
+    const endpoint = ['--project', 'ACME/APIT', '--env', 'test', '--id', 'x'];
+    for (const command of [
+      'webhook:test',
+      'webhook:set',
+      'webhook:delete',
+      'webhook:log',
+      'webhook:rotate-secret',
+    ])
+      expect(await run(command, ...endpoint)).toEqual({
+        exitCode: 1,
+        stdout: '',
+        stderr: 'There is no endpoint x. `mailwright webhook:list` shows the ids.\n',
+      });
   });
 
   it('asks which project is meant where two tenants have it', async () => {
@@ -194,6 +216,9 @@ describe('The operator’s program', () => {
     const outcome = await runCli({ LOG_LEVEL: 'loud' }, ['key:list']);
     expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
     expect(outcome.stderr).toContain('DATABASE_URL is required');
+    expect(outcome.stderr).toContain(
+      'the installation of `mailwright start` (in a clone: `npm start`) in this directory, and there is none.',
+    );
     expect(outcome.stderr).toContain('LOG_LEVEL');
   });
 

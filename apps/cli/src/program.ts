@@ -46,8 +46,15 @@ ${Object.entries(PROGRAMS)
 /** Runs one command. Resolves to the exit code: 0 success, 1 failure, 2 wrong command line. */
 export async function run(args: readonly string[], cli: CliContext): Promise<0 | 1 | 2> {
   const program = createProgram({ ...cli, command: args[0] });
+  const [helpOf] = args[0] === 'help' ? args.slice(1) : [];
+  if (helpOf !== undefined && Object.hasOwn(PROGRAMS, helpOf)) {
+    cli.print(`mailwright ${helpOf}: ${PROGRAMS[helpOf]}\nSee: mailwright ${helpOf} --help\n`);
+    return 0;
+  }
+  const isUnknown = helpOf !== undefined && !program.commands.some((known) => known.name() === helpOf);
   try {
-    await program.parseAsync(args, { from: 'user' });
+    // Of an unknown command, Commander would show all there are.
+    await program.parseAsync(isUnknown ? [helpOf] : args, { from: 'user' });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
@@ -101,8 +108,13 @@ function wrongCommandLine({ code, message }: CommanderError, command: Command | 
   return { code: 'usage', message: text, exitCode: 2 };
 }
 
-/** Explains which database does not answer when DATABASE_URL is not set. */
+/** Explains which database does not answer, or why none is known, when DATABASE_URL is not set. */
 function located(failure: Failure, { isLocalInstallation }: CliContext): Failure {
+  if (/^ *- DATABASE_URL is required$/m.test(failure.message)) {
+    const why =
+      'Without it, commands work on the installation of `mailwright start` (in a clone: `npm start`) in this directory, and there is none.';
+    return { ...failure, message: `${failure.message}\n${why}` };
+  }
   if (isLocalInstallation !== true || failure.code !== 'unavailable') return failure;
   if (!/DATABASE_(?:OWNER_)?URL/.test(failure.message)) return failure;
   const where =

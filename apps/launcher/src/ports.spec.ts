@@ -36,6 +36,15 @@ describe('ports', () => {
     );
   });
 
+  it.each([undefined, 0, 4790])(
+    'says so when the host is another machine’s, with the port %p',
+    async (wanted) => {
+      await expect(holdPort('the API', { wanted, preferred: [3000], host: '192.0.2.1' })).rejects.toThrow(
+        'HOST is 192.0.2.1, which is no address of this machine.',
+      );
+    },
+  );
+
   it('goes to the next port when one is taken, and to any when all are', async () => {
     const taken = await occupied('127.0.0.1');
     const free = await chosen('the API', { preferred: [] });

@@ -25,6 +25,10 @@ export async function holdPort(
 ): Promise<HeldPort> {
   const host = choice.host ?? '127.0.0.1';
   const { wanted = 0 } = choice;
+  if (!(await canListen(0, host)))
+    throw new LaunchError(
+      `HOST is ${host}, which is no address of this machine. Choose another, or leave it to Mailwright.`,
+    );
   const ports = choice.wanted === undefined ? choice.preferred : [wanted].filter((port) => port !== 0);
   for (const port of ports) {
     const held = (await isFree(port, host)) ? await hold(port, host) : null;

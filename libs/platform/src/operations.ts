@@ -209,7 +209,7 @@ export function listenFailure(
   const named = `Port ${set.map(([name, port]) => `${port} (${name})`).join(' or ')} on ${host}`;
   if (code === 'EADDRINUSE') return `${named} is taken by another program.`;
   if (code === 'EACCES') return `${named} is not open to this user: take one from 1024 up.`;
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `HOST is ${host}, which is no address of this machine.`;
   return null;
 }

@@ -8,7 +8,7 @@ import {
   oneOf,
   withEnvironmentOptions,
 } from '../command.js';
-import { namingOptions, UsageError } from '../failures.js';
+import { namingOptions, UsageError, whenNotFound } from '../failures.js';
 import { namesIn } from '../names.js';
 import { type CliContext, facts, printing, table } from '../output.js';
 
@@ -101,8 +101,9 @@ export function addWebhookCommands(program: Command, cli: CliContext): void {
     .action(
       printing(
         cli,
-        async ({ id, overlapHours, ...options }: EndpointOptions & { readonly overlapHours: number }) => {
-          const { secret } = await withWebhooks(cli, options, ({ scope, endpoints }) =>
+        async (options: EndpointOptions & { readonly overlapHours: number }) => {
+          const { id, overlapHours } = options;
+          const { secret } = await withEndpoint(cli, options, ({ scope, endpoints }) =>
             endpoints.rotateSecret(scope, id, overlapHours),
           );
           return { id, secret, overlapHours };
@@ -116,8 +117,9 @@ export function addWebhookCommands(program: Command, cli: CliContext): void {
     .action(
       printing(
         cli,
-        async ({ id, ...options }: EndpointOptions) => {
-          await withWebhooks(cli, options, ({ scope, endpoints }) => endpoints.remove(scope, id));
+        async (options: EndpointOptions) => {
+          const { id } = options;
+          await withEndpoint(cli, options, ({ scope, endpoints }) => endpoints.remove(scope, id));
           return { id };
         },
         ({ id }) => `Removed endpoint ${id}.`,
@@ -128,8 +130,8 @@ export function addWebhookCommands(program: Command, cli: CliContext): void {
     .action(
       printing(
         cli,
-        ({ id, ...options }: EndpointOptions) =>
-          withWebhooks(cli, options, ({ scope, endpoints }) => endpoints.test(scope, id)),
+        (options: EndpointOptions) =>
+          withEndpoint(cli, options, ({ scope, endpoints }) => endpoints.test(scope, options.id)),
         ({ status, error, durationMs, body }) =>
           `${error ?? `HTTP ${status}`} after ${durationMs} ms\n${body ?? ''}`.trim(),
       ),
@@ -140,11 +142,12 @@ export function addWebhookCommands(program: Command, cli: CliContext): void {
     .action(
       printing(
         cli,
-        ({ id, limit, ...options }: EndpointOptions & { readonly limit: number }) =>
-          withWebhooks(
+        (options: EndpointOptions & { readonly limit: number }) =>
+          withEndpoint(
             cli,
             options,
-            async ({ scope, log }) => (await log.deliveries(scope, id, { size: limit })).items,
+            async ({ scope, log }) =>
+              (await log.deliveries(scope, options.id, { size: options.limit })).items,
           ),
         (rows) => table(DELIVERIES, rows.map(cells), 'It was told nothing yet.'),
       ),
@@ -183,6 +186,18 @@ async function withWebhooks<T>(
   );
 }
 
+/** The same for the endpoint that `id` names. */
+function withEndpoint<T>(
+  cli: CliContext,
+  { id, ...options }: EndpointOptions,
+  work: (services: WebhookServices) => Promise<T>,
+): Promise<T> {
+  const unknown = `There is no endpoint ${id}. \`mailwright webhook:list\` shows the ids.`;
+  return withWebhooks(cli, options, (services) =>
+    work(services).catch(whenNotFound('unknown-endpoint', unknown)),
+  );
+}
+
 async function create(cli: CliContext, { url, description, events, ...options }: NewEndpoint) {
   const patterns = await eventsIn(events);
   return withWebhooks(cli, options, ({ scope, endpoints }) =>
@@ -201,7 +216,7 @@ async function change(cli: CliContext, options: EndpointChange) {
     status: oneOf(ENDPOINT_STATUSES, '--status', options.status),
     events: events === undefined ? undefined : await eventsIn(events),
   };
-  await withWebhooks(cli, options, ({ scope, endpoints }) =>
+  await withEndpoint(cli, options, ({ scope, endpoints }) =>
     namingOptions(OPTIONS, () => endpoints.change(scope, id, patch)),
   );
   return { id };
@@ -220,12 +235,13 @@ async function replay(
 ): Promise<number> {
   if (delivery !== undefined && id === undefined)
     return withWebhooks(cli, options, async ({ scope, log }) => {
-      await log.replayOne(scope, delivery);
+      const unknown = `There is no delivery ${delivery}. \`mailwright webhook:log\` shows the ids.`;
+      await log.replayOne(scope, delivery).catch(whenNotFound('unknown-delivery', unknown));
       return 1;
     });
   if (delivery !== undefined || id === undefined || since === undefined)
     throw new UsageError('Name --delivery, or --id and --since.');
-  return withWebhooks(cli, options, async ({ scope, log }) => {
+  return withEndpoint(cli, { ...options, id }, async ({ scope, log }) => {
     for (let count = 0; ;) {
       const { replayed, hasMore } = await log.replay(scope, id, {
         since,
