@@ -128,6 +128,7 @@ describe('every command of the operator', () => {
       ['database', 'ok'],
       ['login', 'ok'],
       ['clock', 'ok'],
+      ['secrets', 'ok'],
       ['redis', 'skipped'],
       ['relay', 'warning'],
       ['PUBLIC_URL', 'warning'],

@@ -104,7 +104,13 @@ export {
 } from './outgoing-http.js';
 export { projectRoot } from './project-root.js';
 export { currentTraceparent, SPAN_ATTRIBUTES, traced, type TracedWork, tracedWithin } from './tracing.js';
-export { resealRows, type SealedRow, type SealedSecrets } from './secrets/sealed-rows.js';
+export {
+  type CheckedSecrets,
+  openFirstRow,
+  resealRows,
+  type SealedRow,
+  type SealedSecrets,
+} from './secrets/sealed-rows.js';
 export {
   decryptOctets,
   encrypt,

@@ -20,9 +20,10 @@ import {
   OutgoingHttp,
   type OutgoingRequest,
   postOutcome,
+  openFirstRow,
   resealRows,
   type SealedRow,
-  type SealedSecrets,
+  type CheckedSecrets,
   SecretBox,
   totalOf,
   webhookHeaders,
@@ -96,7 +97,7 @@ const SIGNING_SECRETS = {
 
 /** Creates, changes, tests and removes the endpoints of projects. */
 @Injectable()
-export class WebhookEndpointsService implements SealedSecrets {
+export class WebhookEndpointsService implements CheckedSecrets {
   constructor(
     private readonly database: Database,
     private readonly secrets: SecretBox,
@@ -235,6 +236,10 @@ export class WebhookEndpointsService implements SealedSecrets {
 
   resealSecrets(limit: number): Promise<number> {
     return this.database.system(() => resealRows(this.database, this.secrets, SIGNING_SECRETS, limit));
+  }
+
+  checkSecrets(): Promise<void> {
+    return this.database.system(() => openFirstRow(this.database, this.secrets, SIGNING_SECRETS));
   }
 
   #seal(scope: ProjectScope, secret: string): string {

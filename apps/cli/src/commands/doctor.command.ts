@@ -1,7 +1,8 @@
 import { isIP } from 'node:net';
 import type { Command } from 'commander';
 import type { DnsReaderService } from '#deliverability';
-import type { Config, Database } from '#platform';
+import type { CheckedSecrets, Config, Database } from '#platform';
+import { withServices } from '../command.js';
 import { OperatorError } from '../failures.js';
 import { type CliContext, type JsonOption, printResult, wrapped } from '../output.js';
 
@@ -26,7 +27,7 @@ export function addDoctorCommand(program: Command, cli: CliContext): void {
       'check settings, PostgreSQL, Redis, relay, DNS, clock and collector, and say what to do; exits with 1 when something fails',
     )
     .action(async (options: JsonOption) => {
-      const findings = await examine(cli.env);
+      const findings = await examine(cli);
       printResult(cli, options, { findings }, () => asText(findings));
       const failed = findings.filter(({ status }) => status === 'failed').length;
       if (failed > 0)
@@ -37,12 +38,12 @@ export function addDoctorCommand(program: Command, cli: CliContext): void {
     });
 }
 
-async function examine(env: CliContext['env']): Promise<readonly Finding[]> {
+async function examine(cli: CliContext): Promise<readonly Finding[]> {
   const { ConfigurationError, loadConfig } = await import('#platform');
   try {
-    const config = loadConfig(env);
+    const config = loadConfig(cli.env);
     const found = await Promise.all([
-      postgres(config),
+      postgres(config, cli),
       redis(config),
       relay(config),
       hosts(config),
@@ -66,7 +67,10 @@ function settings({ NODE_ENV }: Config): Finding {
   };
 }
 
-async function postgres({ DATABASE_URL, DATABASE_READ_URL }: Config): Promise<readonly Finding[]> {
+async function postgres(
+  { DATABASE_URL, DATABASE_READ_URL }: Config,
+  cli: CliContext,
+): Promise<readonly Finding[]> {
   const { databaseFailure, excessiveRights, refuseUnfitDatabase, ...platform } = await import('#platform');
   const database = await platform.Database.connect({
     url: DATABASE_URL,
@@ -90,6 +94,7 @@ async function postgres({ DATABASE_URL, DATABASE_READ_URL }: Config): Promise<re
         ? { check: 'login', status: 'ok', found: 'It has the rights of our roles alone.' }
         : { check: 'login', status: 'warning', found: rights },
       await clock(pool),
+      await secrets(cli),
       ...(replica === undefined ? [] : [await readReplica(replica)]),
     ];
   } catch (error) {
@@ -119,6 +124,49 @@ async function clock(pool: Database['pool']): Promise<Finding> {
     found: `This machine’s clock is ${seconds} s ${behindMs > 0 ? 'behind' : 'ahead of'} PostgreSQL’s.`,
     remedy: 'Run chrony or another NTP client on both machines; times in Mailwright are PostgreSQL’s.',
   };
+}
+
+/** Opens a stored secret of each kind. Contents of messages are left out: one may have to be looked for among millions. */
+async function secrets(cli: CliContext): Promise<Finding> {
+  const [
+    { DeliverabilityModule, DkimKeysService, RelaysService },
+    { WebhookEndpointsService, WebhooksModule },
+    { AutomationSecretsModule, AutomationSecretsService },
+    { UnreadableSecretError },
+  ] = await Promise.all([
+    import('#deliverability'),
+    import('#webhooks'),
+    import('#messaging'),
+    import('#platform'),
+  ]);
+  const keepers = {
+    'a DKIM key': DkimKeysService,
+    'a secret of a relay': RelaysService,
+    'a secret of a webhook': WebhookEndpointsService,
+    'a secret of automations': AutomationSecretsService,
+  };
+  const check = 'secrets';
+  return withServices(
+    cli,
+    async ({ get }) => {
+      for (const [inWords, keeper] of Object.entries(keepers)) {
+        try {
+          await get<CheckedSecrets>(keeper).checkSecrets();
+        } catch (error) {
+          if (!(error instanceof UnreadableSecretError)) throw error;
+          return {
+            check,
+            status: 'failed',
+            found: `MASTER_KEY does not open ${inWords}: ${error.message}`,
+            remedy:
+              'Bring back the MASTER_KEY that it was stored with, or name that as MASTER_KEY_PREVIOUS (docs/operations.md#the-master-key).',
+          };
+        }
+      }
+      return { check, status: 'ok', found: 'MASTER_KEY opens the secrets that are stored.' };
+    },
+    [DeliverabilityModule, WebhooksModule, AutomationSecretsModule],
+  );
 }
 
 function readReplica(replica: { check(): Promise<void> }): Promise<Finding> {

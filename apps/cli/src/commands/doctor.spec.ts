@@ -3,7 +3,11 @@ import { Redis } from 'ioredis';
 import { eventually } from '#testing/time/eventually';
 import { createTestDatabase, type TestDatabase } from '#testing/postgres/database';
 import { type DnsServer, startDnsServer } from '#testing/mail/dns-server';
-import { runCli } from '#testing/programs/operator-cli';
+import { createProject } from '#testing/fixtures/fixtures';
+import { ed25519Key } from '#testing/mail/dkim-keys';
+import { insertSendingDomain } from '#testing/fixtures/sending-domain';
+import { runCli, runCliForJson } from '#testing/programs/operator-cli';
+import { SECRETS } from '#testing/programs/system';
 import { startRedis, type TestRedis } from '#testing/programs/redis';
 import { TraceCollector } from '#testing/servers/trace-collector';
 import type { SmtpSink } from '#testing/mail/sink-rules';
@@ -48,7 +52,7 @@ describe('doctor', () => {
     SPF_INCLUDE: 'spf.acme.example',
     DNS_SERVERS: dns.address,
     TOKEN_SECRET: 't'.repeat(64),
-    MASTER_KEY: 'm'.repeat(64),
+    MASTER_KEY: SECRETS.MASTER_KEY,
   });
 
   async function examine(environment: Readonly<Record<string, string>>) {
@@ -120,6 +124,34 @@ describe('doctor', () => {
       remedy: expect.stringContaining('A or AAAA record'),
     });
     expect(findings.get('SPF_INCLUDE')).toMatchObject({ found: 'mail.acme.example has no SPF record.' });
+  });
+
+  it('says that MASTER_KEY is not the one that secrets were stored with, of each kind', async () => {
+    const { name, live } = await createProject(test);
+    await insertSendingDomain(test, live, { domainName: 'news.acme.example', keys: [ed25519Key('one')] });
+    const inProject = ['--project', name, '--env', 'live'];
+    const own = { ...production(), OUTGOING_PRIVATE_ADDRESSES: 'true' };
+    await runCliForJson(own, ['webhook:create', ...inProject, '--url', 'https://127.0.0.1/hook']);
+    await runCliForJson(production(), ['automation:secret', ...inProject]);
+    expect((await examine(production())).findings.get('secrets')).toMatchObject({ status: 'ok' });
+    const another = { ...production(), MASTER_KEY: 'another master key than that before' };
+    for (const [kind, table] of [
+      ['a DKIM key', 'deliverability.dkim_keys'],
+      ['a secret of a webhook', 'webhooks.endpoints'],
+      ['a secret of automations', 'messaging.automation_secrets'],
+    ]) {
+      const { exitCode, findings } = await examine(another);
+      expect(exitCode).toBe(1);
+      expect(findings.get('secrets')).toMatchObject({
+        status: 'failed',
+        found: expect.stringContaining(
+          `MASTER_KEY does not open ${kind}: The secret was sealed with another`,
+        ),
+        remedy: expect.stringContaining('MASTER_KEY_PREVIOUS'),
+      });
+      await test.query(`delete from ${table}`);
+    }
+    expect((await examine(another)).findings.get('secrets')).toMatchObject({ status: 'ok' });
   });
 
   it('says why the read replica is not read', async () => {

@@ -7,9 +7,10 @@ import {
   type Config,
   CONFIG,
   Database,
+  openFirstRow,
   resealRows,
   type SealedRow,
-  type SealedSecrets,
+  type CheckedSecrets,
   SecretBox,
 } from '#platform';
 import { type DkimAlgorithm, dkimSecret, type NewDkimKey } from './dkim-key.js';
@@ -42,7 +43,7 @@ const PRIVATE_KEYS = {
 
 /** Makes the keys that a domain's mail is signed with. */
 @Injectable()
-export class DkimKeysService implements SealedSecrets {
+export class DkimKeysService implements CheckedSecrets {
   constructor(
     private readonly database: Database,
     private readonly secrets: SecretBox,
@@ -57,6 +58,10 @@ export class DkimKeysService implements SealedSecrets {
 
   resealSecrets(limit: number): Promise<number> {
     return this.database.system(() => resealRows(this.database, this.secrets, PRIVATE_KEYS, limit));
+  }
+
+  checkSecrets(): Promise<void> {
+    return this.database.system(() => openFirstRow(this.database, this.secrets, PRIVATE_KEYS));
   }
 
   async #rsa(scope: ProjectScope): Promise<NewDkimKey> {

@@ -1,7 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, DomainValidationError, newId, type ProjectScope } from '#kernel';
-import { Database, OutgoingHttp, resealRows, type SealedRow, type SealedSecrets, SecretBox } from '#platform';
+import {
+  Database,
+  OutgoingHttp,
+  openFirstRow,
+  resealRows,
+  type SealedRow,
+  type CheckedSecrets,
+  SecretBox,
+} from '#platform';
 import {
   patchOf,
   type Relay,
@@ -38,7 +46,7 @@ const SECRETS = {
 
 /** Sets a project's relays up, changes and removes them. */
 @Injectable()
-export class RelaysService implements SealedSecrets {
+export class RelaysService implements CheckedSecrets {
   constructor(
     private readonly database: Database,
     private readonly relays: RelayRepository,
@@ -96,6 +104,10 @@ export class RelaysService implements SealedSecrets {
 
   resealSecrets(limit: number): Promise<number> {
     return this.database.system(() => resealRows(this.database, this.box, SECRETS, limit));
+  }
+
+  checkSecrets(): Promise<void> {
+    return this.database.system(() => openFirstRow(this.database, this.box, SECRETS));
   }
 
   #sealed(scope: ProjectScope, { password, feedbackKey }: RelaySecrets) {

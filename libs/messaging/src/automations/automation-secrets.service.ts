@@ -7,9 +7,10 @@ import {
   type Config,
   CONFIG,
   Database,
+  openFirstRow,
   resealRows,
   type SealedRow,
-  type SealedSecrets,
+  type CheckedSecrets,
   SecretBox,
 } from '#platform';
 import type { MessagingTables } from '../messaging-tables.js';
@@ -48,7 +49,7 @@ const SECRETS = {
 
 /** The secrets that sign the webhooks of each environment's automations. They stay when the master key changes. */
 @Injectable()
-export class AutomationSecretsService implements SealedSecrets {
+export class AutomationSecretsService implements CheckedSecrets {
   readonly #known = new Map<number, string>();
   readonly #masterKey: string;
 
@@ -73,6 +74,10 @@ export class AutomationSecretsService implements SealedSecrets {
     return this.database.system(
       async () => (await resealRows(this.database, this.box, SECRETS, limit)) || this.#storeUnasked(limit),
     );
+  }
+
+  checkSecrets(): Promise<void> {
+    return this.database.system(() => openFirstRow(this.database, this.box, SECRETS));
   }
 
   async #storeUnasked(limit: number): Promise<number> {

@@ -11,6 +11,12 @@ export interface SealedSecrets {
   resealSecrets(limit: number): Promise<number>;
 }
 
+/** A service that can tell whether the master key opens its secrets. */
+export interface CheckedSecrets extends SealedSecrets {
+  /** Opens those of the first row. Throws an `UnreadableSecretError`. */
+  checkSecrets(): Promise<void>;
+}
+
 /** A row with the boxes that it holds; null where it holds none. */
 export interface SealedRow<Key> {
   readonly key: Key;
@@ -43,4 +49,18 @@ export async function resealRows<Key>(
     await rewrite(row, anew).execute(database.tables());
   }
   return rows.length;
+}
+
+/** No box begins with it. */
+const ANOTHER_PREFIX = '-';
+
+/** Opens the secrets of the first row, where there is one. Throws an `UnreadableSecretError`. */
+export async function openFirstRow<Key>(
+  database: Database,
+  box: SecretBox,
+  { contextOf, sealedOtherwise }: SealedColumns<Key>,
+): Promise<void> {
+  const { rows } = await sealedOtherwise(ANOTHER_PREFIX, 1).execute(database.tables());
+  for (const row of rows)
+    for (const sealed of row.boxes) if (sealed !== null) box.open(sealed, contextOf(row));
 }
