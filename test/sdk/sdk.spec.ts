@@ -301,6 +301,19 @@ describe('the SDK where the network is bad', () => {
     await expect(nowhere.project.get()).rejects.toThrow('The API at http://127.0.0.1:1 cannot be reached.');
   });
 
+  it('says that the caller aborted it, and does not try again', async () => {
+    let requests = 0;
+    const aborting = new AbortController();
+    const client = await clientOf(() => {
+      requests += 1;
+      aborting.abort();
+    });
+    const aborted = client.project.get({ signal: aborting.signal });
+    await expect(aborted).rejects.toThrow(MailwrightConnectionError);
+    await expect(aborted).rejects.toThrow('The call was aborted.');
+    expect(requests).toBe(1);
+  });
+
   it('tries again when an answer breaks off, and gives up in the end', async () => {
     let requests = 0;
     const breaking = await clientOf(
@@ -396,6 +409,8 @@ describe('a webhook', () => {
     const event = await verifyWebhook({ secret, headers: signed(), body });
     expect(event).toMatchObject({ type: 'consent.confirmed', data: { email: 'ada@example.com' } });
     await verifyWebhook({ secret: ['whsec_AAAA', secret], headers: new Headers(signed()), body });
+    const inCapitals = Object.entries(signed()).map(([name, value]) => [name.toUpperCase(), value]);
+    await verifyWebhook({ secret, headers: Object.fromEntries(inCapitals), body });
   });
 
   it('has the type that its name says, to the compiler', async () => {

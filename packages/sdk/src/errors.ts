@@ -77,7 +77,7 @@ export class MailwrightError<Slug extends ProblemSlug = ProblemSlug> extends Err
   }
 }
 
-/** No answer came, or a part of one: the network failed, or it took too long. */
+/** No answer came, or a part of one: the network failed, it took too long, or the caller aborted it. */
 export class MailwrightConnectionError extends Error {
   override readonly name: string = 'MailwrightConnectionError';
 }

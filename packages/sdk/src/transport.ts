@@ -108,6 +108,7 @@ export class Transport {
       failure = 'broke off its answer';
       return { response, body: await response.text() };
     } catch (cause) {
+      if (signal?.aborted === true) return new MailwrightConnectionError('The call was aborted.', { cause });
       if (limit.aborted) failure = 'did not answer in time';
       return new MailwrightConnectionError(`The API at ${this.#options.baseUrl} ${failure}.`, { cause });
     }

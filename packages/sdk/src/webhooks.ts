@@ -46,7 +46,10 @@ export async function verifyWebhook({
 }
 
 function headerOf(headers: WebhookToVerify['headers'], name: string): string {
-  const value = headers instanceof Headers ? headers.get(name) : headers[name];
+  const value =
+    headers instanceof Headers
+      ? headers.get(name)
+      : Object.entries(headers).find(([written]) => written.toLowerCase() === name)?.[1];
   if (typeof value !== 'string') throw new WebhookVerificationError(`The header ${name} is missing.`);
   return value;
 }
