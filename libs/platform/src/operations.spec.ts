@@ -60,6 +60,10 @@ describe('What is said of an address that cannot be listened on', () => {
     expect(listenFailure(error, '127.0.0.1', { PORT: 80, OPERATIONS_PORT: 81 })).toBe(
       'Port 80 (PORT) or 81 (OPERATIONS_PORT) on 127.0.0.1 is taken by another program.',
     );
+    const ports = { PORT: 80, OPERATIONS_PORT: 81, METRICS_PORT: 80 };
+    expect(listenFailure(error, '127.0.0.1', ports)).toBe(
+      'PORT and METRICS_PORT are the same port, 80: each needs its own.',
+    );
   });
 
   it('names HOST when this machine has no such address', async () => {

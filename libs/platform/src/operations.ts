@@ -207,6 +207,9 @@ export function listenFailure(
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : '';
   const set = Object.entries(ports).filter(([, port]) => port !== undefined);
   const named = `Port ${set.map(([name, port]) => `${port} (${name})`).join(' or ')} on ${host}`;
+  const twice = set.filter(([, port]) => set.filter(([, other]) => other === port).length > 1);
+  if (code === 'EADDRINUSE' && twice.length > 0)
+    return `${twice.map(([name]) => name).join(' and ')} are the same port, ${twice[0]?.[1]}: each needs its own.`;
   if (code === 'EADDRINUSE') return `${named} is taken by another program.`;
   if (code === 'EACCES') return `${named} is not open to this user: take one from 1024 up.`;
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
