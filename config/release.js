@@ -57,6 +57,8 @@ try {
   cpSync('dist/package/sbom.cdx.json', join(RELEASE, `mailwright-${version}.cdx.json`));
   rmSync('packages/sdk/dist', { recursive: true, force: true });
   run('npm', 'run', '-s', 'build:sdk');
+  // npm packs no license from outside of a package's directory.
+  cpSync('LICENSE', 'packages/sdk/LICENSE');
   run('npm', 'pack', './packages/sdk', '--pack-destination', RELEASE, '--silent');
   checkSdk();
   run('git', 'commit', '--quiet', '--all', '--message', `release: ${version}`);
