@@ -38,6 +38,13 @@ describe('The worker’s process', () => {
     );
   });
 
+  it('names the variables of a certificate that cannot be read, and says nothing else', async () => {
+    const files = { BOUNCE_TLS_CERT_FILE: '/nowhere.pem', BOUNCE_TLS_KEY_FILE: '/nowhere.key' };
+    expect(await refusal({ BOUNCE_PORT: '0', ...files })).toMatch(
+      /ended with 1:\nThe certificate of the bounce server cannot be read \(BOUNCE_TLS_CERT_FILE, BOUNCE_TLS_KEY_FILE\): .*\n$/,
+    );
+  });
+
   it('ends when one of its processes cannot start, which says why', async () => {
     const said = await refusal({
       WORKER_PROCESSES: '2',

@@ -98,6 +98,7 @@ async function readyToListen(
     const excessive = await excessiveRights(database.pool);
     const logger = app.get<Logger>(LOGGER);
     if (excessive !== null) logger.warn(excessive);
+    await app.get(BounceServer).checkCertificate();
     const port = await listen(server, config);
     logDatabaseOutages(database, logger);
     return port;

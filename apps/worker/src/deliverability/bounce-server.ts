@@ -136,6 +136,11 @@ export class BounceServer implements WorkerPart {
     };
   }
 
+  /** Throws a `WorkerStartError` where it is to listen, and its certificate cannot be read. */
+  async checkCertificate(): Promise<void> {
+    if (this.config.BOUNCE_PORT !== undefined) await this.#certificate();
+  }
+
   async #certificate(): Promise<{ readonly cert: Buffer; readonly key: Buffer } | null> {
     const { BOUNCE_TLS_CERT_FILE: certFile, BOUNCE_TLS_KEY_FILE: keyFile } = this.config;
     if (certFile === undefined || keyFile === undefined) return null;
