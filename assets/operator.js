@@ -112,9 +112,9 @@ function faultsOf(view) {
   if (view.workerSeenAt === null) faults.push(['bad', 'No worker has ever run: nothing is sent.']);
   else if (since(view.workerSeenAt) > WORKER_MS)
     faults.push(['bad', `No worker since ${span(since(view.workerSeenAt))}: nothing is sent.`]);
-  const { oldestDueAt, due } = view.open;
-  if (due > 0 && oldestDueAt !== null && since(oldestDueAt) > LATE_MS)
-    faults.push(['warn', `Mail is due since ${span(since(oldestDueAt))}.`]);
+  if (isLate(view)) faults.push(['warn', `Mail is due since ${span(since(view.open.oldestDueAt))}.`]);
+  if (!view.installationRelay.isConfigured && view.installationRelay.due > 0)
+    faults.push(['warn', 'SMTP_URL is not set: live mail waits.']);
   for (const { name, status, lastError, tenantKey, projectKey } of view.relays)
     if (status === 'FAILING')
       faults.push([
@@ -130,14 +130,21 @@ function faultsOf(view) {
   return faults.sort(([a], [b]) => (a === b ? 0 : a === 'bad' ? -1 : 1));
 }
 
+/** True if mail is due for longer than workers need to take it. */
+function isLate({ at, open: { due, oldestDueAt } }) {
+  return due > 0 && oldestDueAt !== null && new Date(at) - new Date(oldestDueAt) > LATE_MS;
+}
+
 function verdictOf(view, faults) {
   const sent = sum(view.minutes.slice(-5), (minute) => minute.sent);
-  const waits = view.open.due + view.open.deferred + view.open.inFlight;
+  const { due, deferred, inFlight } = view.open;
   if (faults[0]?.[0] === 'bad')
     return ['bad', sent > 0 ? 'Mail flows, and something is broken' : 'Something is broken'];
   if (sent > 0) return [faults.length > 0 ? 'warn' : 'good', 'Mail is flowing'];
-  if (view.open.due > 0) return ['bad', 'Mail is due, and none has left for 5 minutes'];
-  if (waits > 0) return ['warn', 'All mail that is open is deferred'];
+  if (isLate(view)) return ['bad', 'Mail is due, and none has left for 5 minutes'];
+  if (due + inFlight > 0)
+    return [faults.length > 0 ? 'warn' : 'good', due > 0 ? 'Mail has become due' : 'Mail is in flight'];
+  if (deferred > 0) return ['warn', 'All mail that is open is deferred'];
   return [faults.length > 0 ? 'warn' : 'good', 'Quiet: no mail is due'];
 }
 
@@ -220,7 +227,9 @@ function show(view) {
             'State',
             (one) =>
               one.isInstallations
-                ? ''
+                ? one.isConfigured
+                  ? ''
+                  : toned('SMTP_URL is not set', 'warn')
                 : toned(one.status, { ACTIVE: 'good', FAILING: 'bad' }[one.status] ?? 'warn'),
           ],
           ...OPEN,

@@ -60,6 +60,19 @@ describeWith(['chromium'], 'the operator’s page in a browser', () => {
     const { live } = await system.project('NEWS');
     await system.database.query(
       `insert into messaging.deliveries (id, source_id, environment_id, created_at, next_attempt_at, queued_on, kind, address,
+         address_key, message_id, state)
+       values (gen_random_uuid(), gen_random_uuid(), $1, now(), now(), current_date, 'MESSAGE', 'eve@gmail.com', 'eve@gmail.com', 'm',
+         'PENDING')`,
+      [live.environmentId],
+    );
+    await shows('Mail has become due');
+    await shows('SMTP_URL is not set: live mail waits.');
+    await faultless('due for a moment');
+    await system.advanceClock(360_000);
+    await shows('Mail is due, and none has left for 5 minutes');
+
+    await system.database.query(
+      `insert into messaging.deliveries (id, source_id, environment_id, created_at, next_attempt_at, queued_on, kind, address,
          address_key, message_id, state, last_error)
        select gen_random_uuid(), gen_random_uuid(), $1, now(), now() + interval '1 day', current_date, 'TEST', a, a, 'm',
          'DEFERRED', '452 4.2.2 <' || a || '> is full <b>'

@@ -1359,6 +1359,8 @@ export interface components {
       }[];
       /** @description Live mail by the installation’s relay: by no relay of a project’s own. */
       installationRelay: {
+        /** @description SMTP_URL is set; without it, this mail waits. */
+        isConfigured: boolean;
         /** @description Mails whose time has come. */
         due: number;
         /** @description Mails whose time is to come. */
@@ -4814,6 +4816,7 @@ export interface operations {
            *         }
            *       ],
            *       "installationRelay": {
+           *         "isConfigured": true,
            *         "due": 0,
            *         "later": 0,
            *         "deferred": 0,

@@ -194,7 +194,11 @@ export const overviewView = z
       .meta({ description: 'Why mails were deferred, the most frequent first; without addresses and ids.' }),
     projects: z.array(z.object({ ...PLACE, ...OPEN, ...SENT, stoppedFor: text })),
     installationRelay: z
-      .object({ ...OPEN, ...SENT })
+      .object({
+        isConfigured: z.boolean().meta({ description: 'SMTP_URL is set; without it, this mail waits.' }),
+        ...OPEN,
+        ...SENT,
+      })
       .meta({ description: 'Live mail by the installation’s relay: by no relay of a project’s own.' }),
     relays: z.array(
       z.object({
@@ -233,6 +237,7 @@ export class OverviewController {
     private readonly operations: Operations,
     private readonly keys: OperatorKeysService,
     private readonly draining: Draining,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'SMTP_URL'>,
   ) {}
 
   @Get()
@@ -274,7 +279,12 @@ export class OverviewController {
       state,
       reason: reasons[name] ?? null,
     }));
-    return { ...overview, checks: named };
+    const isConfigured = this.config.SMTP_URL !== undefined;
+    return {
+      ...overview,
+      checks: named,
+      installationRelay: { isConfigured, ...overview.installationRelay },
+    };
   }
 
   async *#events(keyId: string): AsyncGenerator<string> {

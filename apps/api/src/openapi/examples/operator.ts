@@ -312,7 +312,7 @@ const OVERVIEW = {
     },
   ],
   projects: [{ ...PLACE, ...WAITING, ...LATELY, stoppedFor: null }],
-  installationRelay: { ...NONE, sent: 0, bounced: 0, complained: 0 },
+  installationRelay: { isConfigured: true, ...NONE, sent: 0, bounced: 0, complained: 0 },
   relays: [
     {
       ...PLACE,
