@@ -390,9 +390,15 @@ describe('public pages', () => {
             text_locale: 'en',
           },
         ]);
+        // A double click.
         const again = await post(link, `undo=${id}`);
-        expect(again.statusCode).toBe(410);
-        expect(again.body).toContain('can’t be undone any more');
+        expect(again.statusCode).toBe(200);
+        expect(again.body).toBe(undone.body);
+        expect(await recordsOf(reader.id)).toHaveLength(1);
+        await post(link, 'scope=topics');
+        const stale = await post(link, `undo=${id}`);
+        expect(stale.statusCode).toBe(410);
+        expect(stale.body).toContain('can’t be undone any more');
         expect(await recordsOf(reader.id)).toHaveLength(1);
       });
 
@@ -470,10 +476,14 @@ describe('public pages', () => {
           expect(undone.body).toContain('Your unsubscription is undone');
           expect(undoIn(undone)).toBeNull();
           expect(await consentsOf(reader.id)).toEqual(before);
-          expect((await post(preferences, `undo=${id}`)).statusCode).toBe(410);
+          const records = await recordsOf(reader.id);
+          const again = await post(preferences, `undo=${id}`);
+          expect([again.statusCode, again.body]).toEqual([200, undone.body]);
+          expect(await recordsOf(reader.id)).toEqual(records);
         }
         await post(preferences, 'confirm=everything');
         expect(undoIn(await get(preferences))).not.toBeNull();
+        expect((await post(preferences, `undo=${newId()}`)).statusCode).toBe(410);
       });
 
       it('goes with the subscriber who is deleted', async () => {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock, isUuid, type ProjectScope } from '#kernel';
 import { before, Database, named, Periodic, removeOldRows } from '#platform';
-import type { Consent } from './consent.js';
+import type { Consent, ConsentProof, ConsentStatus } from './consent.js';
 
 /** The time in which a reader may undo an unsubscription. */
 const UNDO_VALID_MS = 24 * 60 * 60_000;
@@ -74,6 +74,26 @@ export class UnsubscriptionRepository {
     `.execute(this.database.tables());
     const [taken] = rows;
     return taken === undefined ? null : { ...taken, consents: taken.consents.map(plain) };
+  }
+
+  /** Topics with mail again since an undo of the same `proof`, unless they changed later; null where it undid none. */
+  async undone(
+    { environmentId }: ProjectScope,
+    subscriberId: string,
+    { actor, actorId, source }: ConsentProof,
+  ): Promise<readonly string[] | null> {
+    const { rows } = await sql<{ topicId: string; toStatus: ConsentStatus }>`${named('undone_topics')}
+      select topic_id, to_status from (
+        select distinct on (l.topic_id) l.topic_id, l.from_status, l.to_status, l.actor, l.actor_id, l.source
+        from audience.consent_ledger l
+        where l.environment_id = ${environmentId} and l.subscriber_id = ${subscriberId} and l.occurred_at > ${this.#validSince()}
+        order by l.topic_id, l.position desc
+      ) latest
+      where actor = ${actor} and actor_id is not distinct from ${actorId} and source = ${source}
+        and from_status = 'UNSUBSCRIBED' and to_status <> from_status
+    `.execute(this.database.tables());
+    if (rows.length === 0) return null;
+    return rows.flatMap(({ topicId, toStatus }) => (toStatus === 'SUBSCRIBED' ? [topicId] : []));
   }
 
   /** Statement that lets subscribers undo nothing any more: it would lift what was added since. */

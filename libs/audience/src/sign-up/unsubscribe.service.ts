@@ -104,7 +104,7 @@ export class UnsubscribeService {
 
   /**
    * Undoes an unsubscription by the same link, once: brings back what it took, as it was, unless it changed since. Returns the
-   * ids of the topics that mail may be sent about again; null when there is nothing to undo, or not any more.
+   * ids of the topics that mail may be sent about again, also to a second click; null when there is nothing to undo, or not any more.
    */
   undo(
     scope: ProjectScope,
@@ -115,7 +115,10 @@ export class UnsubscribeService {
     return this.subscribers.whileOwned(scope, subscriberId, async (address) => {
       const linkId = linkOf(proof, subscriberId);
       const taken = await this.unsubscriptions.take(scope, unsubscriptionId, subscriberId, linkId);
-      if (taken === null) return null;
+      if (taken === null) {
+        if (await this.suppressions.isSuppressed(scope, address.key)) return null;
+        return this.unsubscriptions.undone(scope, subscriberId, proof);
+      }
       const { consents: before, revokedAt, suppressedAt } = taken;
       if (suppressedAt !== null) await this.suppressions.liftUnsubscribed(scope, address, suppressedAt);
       if (revokedAt === null) return [];
