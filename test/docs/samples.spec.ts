@@ -30,6 +30,8 @@ const PAGE_MS = 2 * PROGRAM_MS;
 const MOST_LEFT_OUT = 12;
 const READERS_OWN = /^(?:it changes (?:the machine|your account at \w+)|it needs the installation above)$/;
 const RUN_ELSEWHERE = /^(?<spec>test\/[\w/-]+\.spec\.ts) runs it$/;
+/** Scopes of the key that a page makes for its samples. */
+const OPERATOR_SCOPES = /operator-key:create (?:.|\\\n)*--scopes (?<scopes>\S+)/;
 
 const run = SAMPLES.filter(({ notRunBecause }) => notRunBecause === null);
 const shell = run.filter(({ language }) => SHELL.includes(language));
@@ -57,8 +59,9 @@ describe('the code in the documentation', () => {
     const isOperators =
       sql.some((sample) => sample.page === page) || commands.some((code) => code.includes('npm run cli'));
     const makesAcme = commands.some((code) => code.includes('tenant:create'));
+    const operatorScopes = OPERATOR_SCOPES.exec(commands.join(''))?.groups?.['scopes'];
     const own = join(directory, page.replaceAll(/\W/g, '-'));
-    const room = rooms.get(page) ?? (await openRoom(system, own, { isOperators, makesAcme }));
+    const room = rooms.get(page) ?? (await openRoom(system, own, { isOperators, makesAcme, operatorScopes }));
     rooms.set(page, room);
     return room;
   };

@@ -18,6 +18,13 @@ export interface SampleRoom {
   readonly environment: Record<string, string>;
 }
 
+interface RoomOptions {
+  readonly isOperators: boolean;
+  readonly makesAcme: boolean;
+  /** Default: all. */
+  readonly operatorScopes?: string | undefined;
+}
+
 export interface Outcome {
   readonly exitCode: number;
   readonly output: string;
@@ -37,12 +44,12 @@ export async function installSdk(directory: string): Promise<void> {
 
 /**
  * A project DEMO as `npm start` makes it, and for a page that is the operator's a database, which has ACME/NEWS unless the
- * page makes that itself.
+ * page makes that itself, and an operator's key with `operatorScopes`.
  */
 export async function openRoom(
   system: System,
   directory: string,
-  { isOperators, makesAcme }: { readonly isOperators: boolean; readonly makesAcme: boolean },
+  { isOperators, makesAcme, operatorScopes = 'all' }: RoomOptions,
 ): Promise<SampleRoom> {
   const client = await (await system.project('DEMO')).client('TEST');
   await client.post('/topics', { name: 'Product news', doubleOptInEnabled: true });
@@ -52,7 +59,7 @@ export async function openRoom(
   const operator = { ...urls, ...SECRETS };
   if (isOperators && !makesAcme) await makeAcme(operator);
   const testKey = client.key ?? '';
-  const operatorKey = isOperators ? await makeOperatorKey(system) : '';
+  const operatorKey = isOperators ? await makeOperatorKey(system, operatorScopes) : '';
   await mkdir(join(directory, '.data'), { recursive: true });
   await writeFile(join(directory, '.data/demo.json'), JSON.stringify({ baseUrl: system.baseUrl, testKey }));
   const environment = {
@@ -69,8 +76,8 @@ export async function openRoom(
   return { directory, client, database, environment };
 }
 
-async function makeOperatorKey({ variables }: System): Promise<string> {
-  const asked = ['operator-key:create', '--name', 'Samples', '--scopes', 'all'];
+async function makeOperatorKey({ variables }: System, scopes: string): Promise<string> {
+  const asked = ['operator-key:create', '--name', 'Samples', '--scopes', scopes];
   return String((await runCliForJson(variables, asked))['key']);
 }
 
