@@ -246,6 +246,7 @@ describeWith(['chromium'], 'what readers see in a browser', () => {
   it.each([
     '/docs',
     '/docs/quickstart',
+    '/docs/configuration',
     '/docs/guides/newsletter',
     '/docs/search?q=bounce',
     '/docs/reference',
@@ -257,6 +258,21 @@ describeWith(['chromium'], 'what readers see in a browser', () => {
     await browser.open(`${system.baseUrl}${path}`);
     expect((await fetch(`${system.baseUrl}${path}`)).status).toBe(loaded);
     await look({ locale: 'en' }, path);
+  });
+
+  it.each([
+    [375, 1],
+    [1_280, 0.45],
+  ])('read what a setting does without scrolling sideways, %i px wide', async (width, share) => {
+    await browser.open(`${system.baseUrl}/docs/configuration`);
+    await browser.look({ width, scheme: 'light' });
+    const [hidden, widest] = await browser.run<[number, number]>(`(() => {
+      const table = document.querySelector('.wide');
+      const description = document.querySelector('#DATABASE_READ_URL > td:last-child');
+      return [table.scrollWidth - table.clientWidth, description.offsetWidth / table.clientWidth];
+    })()`);
+    expect(hidden).toBe(0);
+    expect(widest).toBeGreaterThanOrEqual(share);
   });
 
   it('find something in the documentation while they type', async () => {

@@ -52,17 +52,19 @@ describe('a page in Markdown', () => {
 
   it('has tables, with strokes in their cells where they are escaped', () => {
     expect(htmlOf('| a | b |\n| --- | --- |\n| `x \\| y` | |\n\nafter')).toBe(
-      '<div class="wide" tabindex="0"><table><thead><tr><th scope="col">a</th><th scope="col">b</th></tr></thead>' +
-        '<tbody><tr><td><code>x | y</code></td><td></td></tr></tbody></table></div><p>after</p>',
+      '<div class="wide" tabindex="0"><table role="table"><thead role="rowgroup"><tr role="row">' +
+        '<th role="columnheader" scope="col">a</th><th role="columnheader" scope="col">b</th></tr></thead>' +
+        '<tbody role="rowgroup"><tr role="row"><td role="cell" data-name="a"><code>x | y</code></td>' +
+        '<td role="cell" data-name="b"></td></tr></tbody></table></div><p>after</p>',
     );
   });
 
   it('gives rows about a setting an anchor, once', () => {
     const rows = '| a | b |\n| --- | --- |\n| `SMTP_URL` | a |\n| `SMTP_URL` | b |\n| `smtp` | c |';
     expect([...htmlOf(rows).matchAll(/<tr[^>]*>(?=<td)/g)].map(([row]) => row)).toEqual([
-      '<tr id="SMTP_URL">',
-      '<tr>',
-      '<tr>',
+      '<tr role="row" id="SMTP_URL">',
+      '<tr role="row">',
+      '<tr role="row">',
     ]);
     expect(sectionsOf(`# A\n\n${rows}`).map(({ anchor }) => anchor)).toEqual(['a', 'SMTP_URL', 'SMTP_URL']);
   });

@@ -149,27 +149,36 @@ class Renderer {
         </ul>`;
   }
 
+  /** On a phone each row is a block of its own, whose cells name their columns; the roles keep it a table for screen readers. */
   #table({ header, rows }: Tokens.Table): Html {
+    const columns = header.map(({ tokens }) => textOf(tokens));
     const row = (cells: readonly Tokens.TableCell[]) => {
-      const content = cells.map(({ tokens }) => html`<td>${this.#inline(tokens)}</td>`);
+      const content = cells.map(
+        ({ tokens }, index) =>
+          html`<td role="cell" data-name="${columns[index] ?? ''}">${this.#inline(tokens)}</td>`,
+      );
       const name = nameOfRow(cells);
       if (name === null || this.#named.has(name))
-        return html`<tr>
+        return html`<tr role="row">
           ${content}
         </tr> `;
       this.#named.add(name);
-      return html`<tr id="${name}">
+      return html`<tr role="row" id="${name}">
         ${content}
       </tr> `;
     };
+    const heading = ({ tokens }: Tokens.TableCell) =>
+      tokens.length === 0
+        ? html`<td role="cell"></td>`
+        : html`<th role="columnheader" scope="col">${this.#inline(tokens)}</th>`;
     return html`<div class="wide" tabindex="0">
-      <table>
-        <thead>
-          <tr>
-            ${header.map(({ tokens }) => (tokens.length === 0 ? html`<td></td>` : html`<th scope="col">${this.#inline(tokens)}</th>`))}
+      <table role="table">
+        <thead role="rowgroup">
+          <tr role="row">
+            ${header.map(heading)}
           </tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           ${rows.map(row)}
         </tbody>
       </table>
