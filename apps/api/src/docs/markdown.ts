@@ -48,10 +48,10 @@ export function plainText(line: string): string {
   return textOf(marked.Lexer.lexInline(line, { gfm: true }));
 }
 
-/** The plain text below each heading of a page, and of each row about a setting. */
+/** The plain text below each heading of a page, and of each row about a setting or a command. */
 export function sectionsOf(source: string): (Heading & { readonly words: string })[] {
   const sections: (Heading & { words: string })[] = [];
-  const settings: (Heading & { words: string })[] = [];
+  const rows: (Heading & { words: string })[] = [];
   for (const token of marked.lexer(source, { gfm: true })) {
     const section = sections.at(-1);
     if (token.type === 'heading') {
@@ -59,12 +59,12 @@ export function sectionsOf(source: string): (Heading & { readonly words: string 
       const level = (token as Tokens.Heading).depth;
       sections.push({ level, anchor: anchorOf(text, sections), text, words: '' });
     } else if (section !== undefined) section.words += `${wordsOf(token)} `;
-    if (token.type === 'table') settings.push(...settingsOf(token as Tokens.Table));
+    if (token.type === 'table') rows.push(...namedRowsOf(token as Tokens.Table));
   }
-  return [...sections, ...settings];
+  return [...sections, ...rows];
 }
 
-function settingsOf({ rows }: Tokens.Table): (Heading & { words: string })[] {
+function namedRowsOf({ rows }: Tokens.Table): (Heading & { words: string })[] {
   return rows.flatMap((cells) => {
     const name = nameOfRow(cells);
     const words = cells.slice(1).map(({ tokens }) => textOf(tokens));
@@ -237,13 +237,14 @@ function runsOf(tokens: readonly Token[]): readonly (readonly Token[])[] {
   return runs;
 }
 
-const SETTING = /^[A-Z][A-Z0-9_]{3,}$/;
+/** A setting, or a command. */
+const NAME = /^(?:[A-Z][A-Z0-9_]{3,}|[a-z-]+:[a-z-]+)$/;
 
-/** Name of the setting that a row of a table is about, by which one gets to it; null for another row. */
+/** Name of the setting or command that a row of a table is about, by which one gets to it; null for another row. */
 function nameOfRow([first]: readonly Tokens.TableCell[]): string | null {
   const [only, ...others] = first?.tokens ?? [];
   const text = only?.type === 'codespan' && others.length === 0 ? (only as Tokens.Codespan).text : '';
-  return SETTING.test(text) ? text : null;
+  return NAME.test(text) ? text : null;
 }
 
 function textOf(tokens: readonly Token[] = []): string {
