@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
@@ -142,6 +142,11 @@ describe('the documentation as the api shows it', () => {
     const faults: string[] = [];
     for (const [path, page] of pages) {
       for (const [, href = ''] of page.matchAll(/href="([^"]+)"/g)) {
+        const inRepository = /^https:\/\/github\.com\/mailwright\/mailwright\/blob\/main\/([^#]+)/.exec(
+          href,
+        )?.[1];
+        if (inRepository !== undefined && !existsSync(join(ROOT, inRepository)))
+          faults.push(`${path}: ${href}`);
         if (/^(?:https?:|data:)/.test(href)) continue;
         const [target = '', anchor] = href.split('#');
         const there = pages.get(target === '' ? path : target);
@@ -155,6 +160,19 @@ describe('the documentation as the api shows it', () => {
       }
     }
     expect(faults).toEqual([]);
+  });
+
+  it('leads to the repository for what it does not serve', () => {
+    expect(pages.get('/docs/audit')).toContain(
+      '<a href="https://github.com/mailwright/mailwright/blob/main/docs/internals/decisions/audit-chain-afterwards.md">',
+    );
+  });
+
+  it('names commands by how Mailwright was installed, wherever it writes them as in a clone', () => {
+    const without = [...pages].filter(
+      ([, page]) => page.includes('npm run cli --') && !page.includes('<code>npx mailwright</code>'),
+    );
+    expect(without.map(([path]) => path)).toEqual([]);
   });
 
   it('has the pictures that it shows and links to', async () => {

@@ -107,7 +107,7 @@ export function docsPage(entry: DocsEntry, markdown: string, contents: DocsConte
       <p class="eyebrow">${section?.title ?? null}</p>
       <h1>${plainText(title)}</h1>
       <p class="lead">${entry.summary}.</p>
-      ${text}
+      ${markdown.includes(OF_CLONE) ? commandNote() : null} ${text}
     </article>
     ${neighbours(entry, contents)} ${footer(html`<a href="/docs/${entry.name}.md">This page as Markdown</a>`)}
   </main>`;
@@ -118,6 +118,18 @@ export function docsPage(entry: DocsEntry, markdown: string, contents: DocsConte
     navigation,
     body,
   });
+}
+
+/** Begins a command of the operator in a clone, as the pages write it. */
+const OF_CLONE = 'npm run cli --';
+
+/** Names the command by how Mailwright was installed. */
+function commandNote(): Html {
+  return html`<p class="note">
+    <code>${OF_CLONE}</code> is for a clone. Installed by npm, it is <code>npx mailwright</code>; with Docker,
+    <code>docker compose run --rm cli</code>; on Debian, <code>mailwright</code>:
+    <a href="/docs/operations#commands">all commands</a>.
+  </p>`;
 }
 
 /** Blocks of code in their colours; what does the same in different languages is shown one at a time. */
@@ -197,14 +209,20 @@ export function footer(first: Html | null = null): Html {
   </footer>`;
 }
 
-/** Turns links between files into links between pages. A file that is not served is named without a link. */
+/** Files that are not served are read there. */
+const REPOSITORY = 'https://github.com/mailwright/mailwright/blob/main';
+const FILES = 'https://files.example';
+
+/** Turns links between files into links between pages, and those to files that are not served into links to the repository. */
 function linksWithin({ name }: DocsEntry, { sections }: DocsContents): LinkTarget {
   const names = new Set(sections.flatMap(({ entries }) => entries.map((entry) => entry.name)));
   return (href) => {
     if (/^(?:https?:|mailto:|#|\/)/.test(href)) return href;
     const [file = '', anchor] = href.split('#');
-    const { pathname } = new URL(file, `https://files.example/docs/${name}`);
-    const address = addressOf(pathname.replace('/packages/sdk/README.md', '/docs/sdk.md'), names);
+    const { origin, pathname } = new URL(file, `${FILES}/docs/${name}`);
+    if (origin !== FILES) return null;
+    const served = addressOf(pathname.replace('/packages/sdk/README.md', '/docs/sdk.md'), names);
+    const address = served ?? (/\.(?:png|svg)$/.test(pathname) ? null : REPOSITORY + pathname);
     return address === null || anchor === undefined ? address : `${address}#${anchor}`;
   };
 }
