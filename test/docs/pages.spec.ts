@@ -213,8 +213,19 @@ describe('the documentation as the api shows it', () => {
     '/docs/openapi.json',
     '/docs/..%2fpackage.json',
     '/docs/quickstart.md.md',
+    '/docs/nope/',
   ])('has nothing at %s', async (path) => {
     expect((await get(path)).status).toBe(404);
+  });
+
+  it.each([
+    ['/docs/', '/docs'],
+    ['/docs/quickstart/', '/docs/quickstart'],
+    ['/docs/relays/ses/', '/docs/relays/ses'],
+    ['/docs/reference/?a=b', '/docs/reference?a=b'],
+  ])('leads from %s to the page', async (path, page) => {
+    const answer = await fetch(`${system.baseUrl}${path}`, { redirect: 'manual' });
+    expect([answer.status, answer.headers.get('location')]).toEqual([301, page]);
   });
 
   it('is in the npm package, whose sources are in the image', () => {

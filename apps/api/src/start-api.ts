@@ -23,7 +23,7 @@ import {
 } from '#platform';
 import { createHttpAdapter, useHttpKit } from '#platform/http';
 import { ApiModule } from './api.module.js';
-import { showNowhere } from './docs/docs.controller.js';
+import { dropTrailingSlash, showNowhere } from './docs/docs.controller.js';
 import { ApiDocument } from './openapi/api-document.js';
 import { registerFormParsers } from './public-pages/form-body.js';
 import { answerTrackedRequests } from './public-pages/tracking.controller.js';
@@ -74,6 +74,7 @@ async function createApi(config: Config, options: ApiOptions = {}): Promise<Nest
     { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
   );
   keepCustomerHostsApart(app);
+  dropTrailingSlash(app.getHttpAdapter().getInstance());
   useHttpKit(app);
   registerFormParsers(app.getHttpAdapter().getInstance());
   answerTrackedRequests(app);

@@ -188,6 +188,15 @@ function readDocs(name: string): Promise<string> {
   return readFile(join(projectRoot(), ELSEWHERE[name] ?? join('docs', name)), 'utf8');
 }
 
+/** Leads from `/docs/quickstart/` to `/docs/quickstart`. */
+export function dropTrailingSlash(fastify: FastifyInstance): void {
+  fastify.addHook('onRequest', (request, reply, done) => {
+    const [, page, query = ''] = /^(\/docs(?:\/[^?]*)?)\/(\?.*)?$/.exec(request.url) ?? [];
+    if (page === undefined || request.method !== 'GET') return done();
+    void reply.redirect(page + query, 301);
+  });
+}
+
 /**
  * Shows people a page where a path leads nowhere, instead of the problem that programs get. `isOurs` tells whether a request came
  * by our own host: those of customers show nothing of us.
