@@ -89,7 +89,7 @@ describe('a mail for its reader', () => {
       });
       const [mail] = mails.values();
       expect(mail?.from?.address).toBe('news@mailwright.test');
-      expect(mail?.from?.name).toContain('Eve" <eve@evil.example>,Bcc: all@evil.example (x');
+      expect(mail?.from?.name).toContain('Eve" <eve@evil.example>, Bcc: all@evil.example (x');
       const [head = ''] = mail?.raw.split('\r\n\r\n', 1) ?? [];
       expect(head.match(/^(?:From|Bcc):/gim)).toEqual(['From:']);
     },
