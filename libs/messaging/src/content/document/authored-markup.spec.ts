@@ -299,26 +299,38 @@ describe('markup that an author writes', () => {
       expect(html).toContain(attribute[1] ?? '');
   });
 
-  it.each(['hidden', 'hidden=""', 'HIDDEN', 'hidden="hidden"'])(
-    'keeps what is hidden hidden, in both parts: %s',
-    async (attribute) => {
-      const markup = `<p>Hello</p><p ${attribute}>INTERNAL</p><table><tr><td ${attribute}>INTERNAL</td></tr></table>`;
-      const page = { subject: 'Hello', previewText: null, contentText: null, footer: FOOTER };
-      for (const mail of [
-        await compiled(block(markup)),
-        await compiled(
-          inMjml(`<mj-text>${markup}</mj-text><mj-raw><tr ${attribute}><td>INTERNAL</td></tr></mj-raw>`),
-        ),
-        await compileContent({ ...page, document: { html: `<html><body>${markup}</body></html>` } }),
-      ]) {
-        expect(mail.removed).toEqual([]);
-        expect(mail.html).toMatch(/<p [^>]*hidden(?:="(?:hidden)?")?[^>]*>INTERNAL/);
-        expect(mail.html).toMatch(/<td [^>]*hidden(?:="(?:hidden)?")?[^>]*>INTERNAL/);
-        expect(mail.text).toContain('Hello');
-        expect(mail.text).not.toContain('INTERNAL');
-      }
-    },
-  );
+  it.each([
+    'hidden',
+    'hidden=""',
+    'HIDDEN',
+    'hidden="hidden"',
+    'style="display:none"',
+    'style="color:red; DISPLAY: none; mso-hide:all"',
+  ])('keeps what is hidden hidden, in both parts: %s', async (attribute) => {
+    const markup = `<p>Hello</p><p ${attribute}>INTERNAL</p><table><tr><td ${attribute}>INTERNAL</td></tr></table>`;
+    const page = { subject: 'Hello', previewText: null, contentText: null, footer: FOOTER };
+    for (const mail of [
+      await compiled(block(markup)),
+      await compiled(
+        inMjml(`<mj-text>${markup}</mj-text><mj-raw><tr ${attribute}><td>INTERNAL</td></tr></mj-raw>`),
+      ),
+      await compileContent({ ...page, document: { html: `<html><body>${markup}</body></html>` } }),
+    ]) {
+      expect(mail.removed).toEqual([]);
+      const hidden = String.raw`[^>]*(?:hidden(?:="(?:hidden)?")?|display: ?none[^"]*")[^>]*>INTERNAL`;
+      expect(mail.html).toMatch(new RegExp(`<p ${hidden}`, 'i'));
+      expect(mail.html).toMatch(new RegExp(`<td ${hidden}`, 'i'));
+      expect(mail.text).toContain('Hello');
+      expect(mail.text).not.toContain('INTERNAL');
+    }
+  });
+
+  it('shows in the text part what a merge tag hides from some', async () => {
+    const { text } = await compiled(
+      block('<p>Hello</p><div style="{% if subscriber.first_name %}display:none{% endif %}">Tell us</div>'),
+    );
+    expect(text).toContain('Tell us');
+  });
 
   it('names `hidden` on an MJML component, which knows no such thing', async () => {
     const { removed } = await compiled(inMjml('<mj-text hidden>INTERNAL</mj-text>'));

@@ -23,7 +23,6 @@ const OPTIONS: HtmlToTextOptions = {
   },
   selectors: [
     { selector: 'head', format: 'skip' },
-    { selector: 'div[style*="display:none"]', format: 'skip' },
     // Repeated, so that no other selector here goes before it.
     { selector: '[hidden][hidden][hidden]', format: 'skip' },
     { selector: 'img', format: 'alternative' },
@@ -43,9 +42,16 @@ const OPTIONS: HtmlToTextOptions = {
   ],
 };
 
-/** Masked plain text of masked HTML, wrapped at 78 characters. */
+/** Beginnings of tags with a style that no merge tag decides. */
+const STYLED = /<\w[^>]*?\sstyle="([^"\uFDD0\uFDD2]*)"/g;
+const NOT_DISPLAYED = /(?:^|[\s;])display\s*:\s*none/i;
+
+/** Masked plain text of masked HTML, without what is hidden from everybody, wrapped at 78 characters. */
 export function htmlToPlainText(maskedHtml: string): string {
-  const lines = convert(maskedHtml, OPTIONS)
+  const html = maskedHtml.replaceAll(STYLED, (tag, style: string) =>
+    NOT_DISPLAYED.test(style) ? `${tag} hidden` : tag,
+  );
+  const lines = convert(html, OPTIONS)
     .split('\n')
     .map((line) => line.trimEnd());
   return lines
