@@ -131,10 +131,10 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
 
 /** Asks again what replay cancelled (40001): every statement may be, even the one that lets it go on. */
 const unlessCancelled =
-  ({ query }: TestDatabase): TestDatabase['query'] =>
+  (standby: TestDatabase): TestDatabase['query'] =>
   (...statement) =>
     eventually('replay cancels no statement', () =>
-      query<never>(...statement).catch((error: unknown) => {
+      standby.query<never>(...statement).catch((error: unknown) => {
         if ((error as { readonly code?: unknown }).code === '40001') return null;
         throw error;
       }),
