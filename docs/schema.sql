@@ -1555,6 +1555,7 @@ create table audience.trigger_watches (
   subject text collate "C" not null,
   is_open boolean not null,
   conditions jsonpath,
+  open_since timestamp with time zone,
   constraint trigger_watches_pkey PRIMARY KEY (watcher_id, environment_id),
   constraint trigger_watches_kind_check CHECK ((kind = ANY (ARRAY['SUBSCRIBED'::text, 'SEGMENT_ENTERED'::text, 'SEGMENT_LEFT'::text, 'CUSTOM_EVENT'::text])))
 );
@@ -1571,6 +1572,7 @@ comment on column audience.trigger_watches.watcher_id is 'The automation''s id.'
 comment on column audience.trigger_watches.subject is 'The id of the topic or segment, or the name of the event.';
 comment on column audience.trigger_watches.is_open is 'False: nothing new is written; what was written stays.';
 comment on column audience.trigger_watches.conditions is 'A predicate on the properties of an event, which must be true; null: any event of the name.';
+comment on column audience.trigger_watches.open_since is 'When the automation was activated last; null where that was before this column.';
 
 create table audience.unsubscriptions (
   environment_id bigint not null,
@@ -1988,7 +1990,9 @@ begin
       array_agg(case when occurred_at < created_at then occurred_at end) as times
     from rows_after group by environment_id, name
   loop
-    perform audience.record_triggers(happened.environment_id, 'CUSTOM_EVENT', happened.name, happened.ids, happened.data);
+    perform audience.record_triggers(
+      happened.environment_id, 'CUSTOM_EVENT', happened.name, happened.ids, happened.data, happened.times
+    );
     perform audience.fulfil_waits(happened.environment_id, happened.name, happened.ids, happened.data, happened.times);
   end loop;
   return null;
@@ -2013,9 +2017,15 @@ begin
   else
     for subscribed in
       select environment_id, topic_id, array_agg(subscriber_id) as ids
-      -- As a set, which is sorted or hashed: a join might compare them row by row.
+      -- As sets, which are sorted or hashed: a join might compare them row by row.
       from (
-        select environment_id, subscriber_id, topic_id from rows_after where status = 'SUBSCRIBED'
+        select environment_id, subscriber_id, topic_id from (
+          select environment_id, subscriber_id, topic_id, granted_at from rows_after where status = 'SUBSCRIBED'
+          except
+          -- Undone: a consent that is given anew has another time.
+          select environment_id, subscriber_id, topic_id, granted_at from rows_before
+          where status = 'UNSUBSCRIBED' and granted_at is not null
+        ) given
         except
         select environment_id, subscriber_id, topic_id from rows_before where status = 'SUBSCRIBED'
       ) a
@@ -2027,7 +2037,7 @@ begin
   return null;
 end $function$;
 -- called by public
-comment on function audience.record_subscribed() is 'Triggers the automations that wait for new subscribers of a topic.';
+comment on function audience.record_subscribed() is 'Triggers the automations that wait for new subscribers of a topic. Who undoes an unsubscription is none.';
 
 CREATE OR REPLACE FUNCTION audience.record_transitions()
  RETURNS trigger
@@ -2047,7 +2057,7 @@ end $function$;
 -- called by public
 comment on function audience.record_transitions() is 'Triggers the automations that wait for who enters or leaves a segment.';
 
-CREATE OR REPLACE FUNCTION audience.record_triggers(of_environment bigint, of_kind text, of_subject text, subscribers uuid[], data jsonb[])
+CREATE OR REPLACE FUNCTION audience.record_triggers(of_environment bigint, of_kind text, of_subject text, subscribers uuid[], data jsonb[], times timestamp with time zone[] DEFAULT NULL::timestamp with time zone[])
  RETURNS void
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -2055,12 +2065,14 @@ AS $function$
 begin
   insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id, data)
   select w.environment_id, w.watcher_id, s.id, s.data
-  from audience.trigger_watches w cross join unnest(subscribers, data) as s(id, data)
+  from audience.trigger_watches w cross join unnest(subscribers, data, times) as s(id, data, at)
   where w.environment_id = of_environment and w.kind = of_kind and w.subject = of_subject and w.is_open
-    and (w.conditions is null or s.data @@ w.conditions);
+    and (w.conditions is null or s.data @@ w.conditions)
+    -- The clocks of those who report may be behind.
+    and (s.at is null or w.open_since is null or s.at >= w.open_since - interval '5 minutes');
 end $function$;
 -- called by public
-comment on function audience.record_triggers(bigint,text,text,uuid[],jsonb[]) is 'Triggers the automations that wait for what happened to these people. Called by the triggers below, as whoever writes.';
+comment on function audience.record_triggers(bigint,text,text,uuid[],jsonb[],timestamp with time zone[]) is 'Triggers the automations that wait for what happened to these people. A time is given where it is before that of the report: what happened before an automation was activated triggers nothing. Called by the triggers of the tables, as whoever writes.';
 
 CREATE OR REPLACE FUNCTION audience.refuse_foreign_rows()
  RETURNS trigger

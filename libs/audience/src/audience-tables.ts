@@ -149,6 +149,7 @@ interface TriggerWatchesTable extends Omit<AwaitedTrigger, 'where'> {
   readonly watcherId: string;
   readonly environmentId: number;
   readonly isOpen: boolean;
+  readonly openSince: Date | null;
 }
 
 /** The tables of the schema `audience`. SQL alone writes those without an entity, in sets. */

@@ -27,6 +27,8 @@ export interface Recipient {
   readonly topicNames: readonly string[];
   /** The first reason why no mail may be sent now, or null. */
   readonly obstacle: 'suppressed' | 'unsubscribed' | 'paused' | null;
+  /** End of the person's latest pause of all mail. */
+  readonly pausedUntil: Date | null;
 }
 
 /** The audience of a mail: topics, and segments if any are named. */
@@ -282,7 +284,7 @@ export class RecipientsQuery {
         select b.id as subscriber_id, b.email, b.external_id, b.first_name, b.last_name, b.phone, b.locale, b.time_zone,
           ${activeValues(scope)} as custom_fields, coalesce(c.names, '{}') as topic_names,
           case when s.email_key is not null then 'suppressed' when c.names is null then 'unsubscribed'
-            when b.paused_until > ${now} then 'paused' end as obstacle
+            when b.paused_until > ${now} then 'paused' end as obstacle, b.paused_until
         from unnest(${[...subscriberIds]}::uuid[]) wanted(id)
         cross join lateral (
           select * from audience.subscribers b

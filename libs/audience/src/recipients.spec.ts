@@ -144,6 +144,7 @@ describe('recipients', () => {
       customFields: {},
       topicNames: ['News', 'News'],
       obstacle: null,
+      pausedUntil: null,
     });
   });
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, neverJoined } from '#platform';
+import { Database, neverJoined, present } from '#platform';
 import type { AudienceTables, AwaitedTrigger } from './audience-tables.js';
 import { propertiesPath } from './rules/event-properties.js';
 
@@ -16,22 +16,19 @@ export const TRIGGERS_CHANNEL = 'mailwright_automation_triggers';
 export class TriggersService {
   constructor(private readonly database: Database) {}
 
-  /** Records these triggers, and no others, from the commit of the open transaction. Recorded ones stay. */
+  /** Records these triggers, and no others, of what happens from the open transaction on. Recorded ones stay. */
   watch(
     { environmentId }: ProjectScope,
     watcherId: string,
     { kind, subject, where = [] }: AwaitedTrigger,
   ): Promise<unknown> {
     const conditions = where.length === 0 ? null : propertiesPath(where);
+    const awaited = { kind, subject, conditions, isOpen: true, openSince: present };
     return this.database
       .tables<AudienceTables>()
       .insertInto('audience.trigger_watches')
-      .values({ watcherId, environmentId, kind, subject, conditions, isOpen: true })
-      .onConflict((conflict) =>
-        conflict
-          .columns(['watcherId', 'environmentId'])
-          .doUpdateSet({ kind, subject, conditions, isOpen: true }),
-      )
+      .values({ watcherId, environmentId, ...awaited })
+      .onConflict((conflict) => conflict.columns(['watcherId', 'environmentId']).doUpdateSet(awaited))
       .execute();
   }
 

@@ -163,6 +163,7 @@ describe('any automation', () => {
   const settle = async (id: string) => {
     await work().catch(unlessUnavailable);
     for (let times = 0; times < 60 && (await isBusy(id)); times += 1) {
+      await fixture.endMails();
       fixture.messaging.clock.advance(2 * MINUTE);
       await work().catch(unlessUnavailable);
     }

@@ -151,6 +151,15 @@ export class AutomationsFixture {
     await this.run();
   }
 
+  /** Ends all mails that were written down. */
+  async endMails(): Promise<void> {
+    await this.messaging.test.query(
+      `update messaging.deliveries set state = 'SKIPPED', reason = 'erased', finished_at = $1
+       where kind = 'AUTOMATION' and single_ended_at is null`,
+      [this.messaging.clock.now()],
+    );
+  }
+
   view(automationId: string): Promise<AutomationView> {
     return this.messaging.get(AutomationsQuery).get(this.scope, automationId);
   }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   ConsentsService,
   CustomFieldsService,
+  PreferencesService,
   PersonalDataService,
   SegmentsService,
   SubscribersQuery,
@@ -10,6 +11,7 @@ import {
   SubscribersService,
   SuppressionsService,
   TopicsService,
+  UnsubscribeService,
 } from '#audience';
 import {
   address,
@@ -175,6 +177,51 @@ describe('people in automations', () => {
       });
     });
 
+    it('not again when they undo an unsubscription, but when they subscribe anew', async () => {
+      const { email, id: subscriberId } = await fixture.person();
+      const always = waiting({ reEntry: 'ALWAYS' });
+      const id = await fixture.active(always, { triggerType: 'subscriber_joins_list' });
+      const leaving = get(UnsubscribeService);
+      const { scope, topic } = fixture;
+      for (const leave of [
+        () => leaving.leave(scope, subscriberId, topic.topicKey, PROOF),
+        () => leaving.leaveEverything(scope, subscriberId, PROOF),
+      ]) {
+        const undoId = await leave();
+        await leaving.undo(scope, subscriberId, undoId!, { ...PROOF, source: 'undo' });
+      }
+      await fixture.run();
+      expect(await fixture.totals(id)).toEqual([0, 0, 0]);
+      await leaving.leave(scope, subscriberId, topic.topicKey, PROOF);
+      fixture.messaging.clock.advance(1000);
+      await get(ConsentsService).grant(scope, address(email), topic.topicKey, PROOF);
+      await fixture.run();
+      expect(await fixture.totals(id)).toEqual([1, 0, 1]);
+    });
+
+    it('not by an event from before the automation was activated', async () => {
+      const config = { eventName: 'order.old' };
+      const id = await fixture.active(waiting(config), { triggerType: 'custom_event' });
+      const now = () => fixture.messaging.clock.now().getTime();
+      const activated = now();
+      const occurred = async (at: number) => {
+        const { email } = await fixture.person();
+        const event = { name: 'order.old', occurredAt: new Date(at) };
+        await get(SubscriberEventsService).record(fixture.scope, address(email), event);
+      };
+      fixture.messaging.clock.advance(HOUR);
+      await occurred(activated - 2 * DAY);
+      await occurred(activated - 6 * 60_000);
+      await fixture.run();
+      expect(await fixture.totals(id)).toEqual([0, 0, 0]);
+      // The clock of whoever reports may be behind.
+      await occurred(activated - 4 * 60_000);
+      await occurred(activated + 1);
+      await occurred(now());
+      await fixture.run();
+      expect(await fixture.totals(id)).toEqual([3, 0, 3]);
+    });
+
     it('only once when many ask at the same time', async () => {
       const id = await fixture.active(waiting());
       const { email } = await fixture.person();
@@ -300,6 +347,61 @@ describe('people in automations', () => {
       await fixture.run();
       // Nobody but the person lifts their "no".
       expect(await fixture.paths(again, email)).toEqual(['COMPLETED: start, subscribe SKIPPED']);
+    });
+
+    it.each([
+      ['sets a field that it may show', { type: 'update_field', config: { key: 'plan', value: 'pro' } }],
+      ['unsubscribes from its topic', { type: 'topic_action', config: { action: 'unsubscribe' } }],
+    ])('that %s only once their own mail has left', async (_, { type, config }) => {
+      const { topicKey } = fixture.topic;
+      const change = { id: 'change', type, config: 'action' in config ? { ...config, topicKey } : config };
+      const id = await fixture.active(chain(trigger(), mail('hello'), change));
+      const [waiting, gone] = [await fixture.person(), await fixture.person()];
+      await fixture.enter(id, gone.email);
+      await fixture.run();
+      await fixture.endMails();
+      await fixture.enter(id, waiting.email);
+      await fixture.later(1000);
+      for (const seconds of [1, 600, 3600]) {
+        expect(await fixture.paths(id, gone.email)).toEqual(['COMPLETED: start, hello, change']);
+        expect(await fixture.paths(id, waiting.email)).toEqual(['ACTIVE: start, hello']);
+        expect(await fixture.totals(id)).toEqual([2, 1, 1]);
+        await fixture.later(seconds * 1000);
+      }
+      await fixture.endMails();
+      await fixture.later(HOUR);
+      expect(await fixture.paths(id, waiting.email)).toEqual(['COMPLETED: start, hello, change']);
+    });
+
+    it('that changes them a day after a mail that does not leave', async () => {
+      const change = { id: 'change', type: 'update_field', config: { key: 'plan', value: 'pro' } };
+      const id = await fixture.active(chain(trigger(), mail('hello'), change));
+      const { email } = await fixture.person();
+      await fixture.enter(id, email);
+      await fixture.run();
+      await fixture.later(DAY - HOUR);
+      expect(await fixture.paths(id, email)).toEqual(['ACTIVE: start, hello']);
+      await fixture.later(HOUR);
+      expect(await fixture.paths(id, email)).toEqual(['COMPLETED: start, hello, change']);
+    });
+
+    it('that mails once their pause is over, or ended by them', async () => {
+      const id = await fixture.active(chain(trigger(), mail('hello')));
+      const [patient, early] = [await fixture.person(), await fixture.person()];
+      const preferences = get(PreferencesService);
+      for (const { id: subscriberId, email } of [patient, early]) {
+        await preferences.pause(fixture.scope, subscriberId, 7);
+        await fixture.enter(id, email);
+      }
+      await fixture.run();
+      await fixture.later(6 * DAY);
+      await preferences.resume(fixture.scope, early.id);
+      await fixture.later(HOUR);
+      expect(await fixture.paths(id, patient.email)).toEqual(['ACTIVE: start']);
+      expect(await fixture.paths(id, early.email)).toEqual(['COMPLETED: start, hello']);
+      await fixture.later(DAY - HOUR);
+      expect(await fixture.paths(id, patient.email)).toEqual(['COMPLETED: start, hello']);
+      expect(await fixture.mails(patient.id)).toHaveLength(1);
     });
 
     it('that puts them into a static segment, and takes them out', async () => {

@@ -30,6 +30,14 @@ import type { PlannedStep, VersionPlan } from './version-plans.query.js';
 /** When the plan's e-mails of the month are used up, the step is tried again after this time. */
 const QUOTA_RETRY_MS = 15 * 60_000;
 
+/** A reader may end a pause at any time: it is looked at again after this time at the latest. */
+const PAUSE_RETRY_MS = 60 * 60_000;
+
+/** A change of what a mail shows waits for the mail: it is tried again after as long as the mail has waited, within these bounds. */
+const MAIL_RETRY_MS = { least: 1000, most: 10 * 60_000 };
+/** It waits no longer: the mail has been put off by its server for as long. */
+const MAIL_PATIENCE_MS = 24 * 60 * 60_000;
+
 export interface StepContext {
   readonly plan: VersionPlan;
   readonly now: Date;
@@ -83,9 +91,13 @@ export class StepExecutorService {
       );
     },
     webhook: (_, runs) => runs.map(() => ({ kind: 'call' })),
-    topic_action: (step, runs, context) => this.#changeConsents(step, runs, context),
+    topic_action: (step, runs, context) =>
+      step.config.action === 'subscribe'
+        ? this.#changeConsents(step, runs, context)
+        : this.#behindMails(runs, context, (rest) => this.#changeConsents(step, rest, context)),
     segment_action: (step, runs, context) => this.#changeSegment(step, runs, context),
-    update_field: (step, runs, context) => this.#updateField(step, runs, context),
+    update_field: (step, runs, context) =>
+      this.#behindMails(runs, context, (rest) => this.#updateField(step, rest, context)),
     wait_for: (step, runs, context) => this.#waitFor(step, runs, context),
   };
 
@@ -114,8 +126,7 @@ export class StepExecutorService {
     const leaving = await this.#holding(exitWhen, beginning, context);
     const staying = runs.filter((run) => isBack(run, step.place) || !leaving.has(run.subscriberId));
     const results = staying.length === 0 ? [] : await this.#execute(step, staying, context);
-    const byRun = new Map(staying.map(({ id }, index) => [id, results[index]!]));
-    return runs.map(({ id }) => byRun.get(id) ?? { kind: 'exit', detail: 'exitWhen holds' });
+    return merged(runs, staying, results, () => ({ kind: 'exit', detail: 'exitWhen holds' }));
   }
 
   async #execute<Type extends NodeType>(
@@ -134,6 +145,37 @@ export class StepExecutorService {
   ): Promise<ReadonlySet<string>> {
     if (runs.length === 0) return new Set();
     return this.rules.holdingFor(plan.scope, rules, idsOf(runs), now);
+  }
+
+  /**
+   * Executes a step that changes what mails show, or whether they may go out, for the runs whose own mails have left. The others try
+   * again: a mail is composed when it leaves.
+   */
+  async #behindMails(
+    runs: readonly ClaimedRun[],
+    { plan, now }: StepContext,
+    execute: (runs: readonly ClaimedRun[]) => Promise<Results>,
+  ): Promise<Results> {
+    if (!plan.steps.some(({ type }) => type === 'email')) return execute(runs);
+    const since = new Date(now.getTime() - MAIL_PATIENCE_MS);
+    const { rows } = await sql<{ runId: string; waits: number }>`
+      /* open_mails_of_runs */ select r.run_id, extract(epoch from ${now} - m.created_at)::float8 * 1000 as waits
+      from unnest(${runs.map(({ id }) => id)}::uuid[], ${idsOf(runs)}::uuid[]) r(run_id, subscriber_id)
+      cross join lateral (
+        select min(d.created_at) as created_at from messaging.deliveries d
+        where d.environment_id = ${plan.scope.environmentId} and d.subscriber_id = r.subscriber_id and d.kind = 'AUTOMATION'
+          and d.queued_on >= (${since}::timestamptz at time zone 'UTC')::date and d.created_at > ${since}
+          and d.single_ended_at is null and messaging.run_of_step(d.source_id) = r.run_id
+      ) m
+      where m.created_at is not null
+    `.execute(this.database.tables());
+    const waits = new Map(rows.map((row) => [row.runId, row.waits]));
+    const rest = runs.filter(({ id }) => !waits.has(id));
+    const results = rest.length === 0 ? [] : await execute(rest);
+    return merged(runs, rest, results, ({ id }) => {
+      const wait = Math.min(Math.max(waits.get(id) ?? 0, MAIL_RETRY_MS.least), MAIL_RETRY_MS.most);
+      return { kind: 'postpone', until: new Date(now.getTime() + wait) };
+    });
   }
 
   async #changeConsents(
@@ -253,7 +295,7 @@ export class StepExecutorService {
 
   /**
    * Creates one delivery for each run; its `source_id` leads to the run and the step. Subscribers who may get no mail skip
-   * the step. Live mail counts against the plan when its delivery is created.
+   * the step; those who have paused mail wait. Live mail counts against the plan when its delivery is created.
    */
   async #sendMails(
     step: PlannedStep<'email'>,
@@ -268,9 +310,14 @@ export class StepExecutorService {
     const addressees = [...allowed].map((run) => addresseeOf(run, found));
     await this.#insertDeliveries(step, addressees, scope, now);
     const until = new Date(now.getTime() + QUOTA_RETRY_MS);
+    const soon = now.getTime() + PAUSE_RETRY_MS;
     return runs.map((run) => {
       const recipient = found.get(run.subscriberId);
       if (recipient === undefined) return onwards('erased', 'SKIPPED');
+      if (recipient.obstacle === 'paused') {
+        const end = recipient.pausedUntil?.getTime() ?? soon;
+        return { kind: 'postpone', until: new Date(Math.min(end, soon)) };
+      }
       if (recipient.obstacle !== null) return onwards(recipient.obstacle, 'SKIPPED');
       return allowed.has(run) ? onwards() : { kind: 'postpone', until };
     });
@@ -318,6 +365,17 @@ export class StepExecutorService {
       wakeSenders(this.database);
     });
   }
+}
+
+/** The results of these runs in the order of all, with a result of its own for each of the others. */
+function merged(
+  all: readonly ClaimedRun[],
+  some: readonly ClaimedRun[],
+  results: Results,
+  ofOther: (run: ClaimedRun) => StepResult,
+): Results {
+  const byRun = new Map(some.map(({ id }, index) => [id, results[index]!]));
+  return all.map((run) => byRun.get(run.id) ?? ofOther(run));
 }
 
 const idsOf = (runs: readonly ClaimedRun[]): string[] => runs.map(({ subscriberId }) => subscriberId);

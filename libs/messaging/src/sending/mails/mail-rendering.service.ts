@@ -49,6 +49,7 @@ export class MailRenderingService {
       customFields: templateDefaults(await this.fields.definitions(scope)),
       topicNames: topics.map(({ name }) => name),
       obstacle: null,
+      pausedUntil: null,
     };
   }
 
