@@ -3353,6 +3353,7 @@ create table messaging.campaigns (
   winning_variant smallint,
   test_undecided_at timestamp with time zone,
   test_result jsonb,
+  is_version_kept boolean not null default false,
   constraint campaigns_pkey PRIMARY KEY (id, environment_id),
   constraint campaigns_ambiguous_policy_check CHECK ((ambiguous_policy = ANY (ARRAY['RESEND'::text, 'HOLD'::text]))),
   constraint campaigns_decided CHECK ((((test_phase = 'DECIDED'::text) IS TRUE) = (winning_variant IS NOT NULL))),
@@ -3400,6 +3401,7 @@ comment on column messaging.campaigns.template_content_id is 'What it keeps from
 comment on column messaging.campaigns.variants is 'Contents of an A/B test, the first is number 1; what one leaves out is the campaign''s own.';
 comment on column messaging.campaigns.test_undecided_at is 'When the test came to no result, and a choice was asked for.';
 comment on column messaging.campaigns.test_result is 'The counts by which the winner was chosen, as they were then.';
+comment on column messaging.campaigns.is_version_kept is 'It keeps a version of its template that nobody named: a draft again, it goes by the one in use.';
 
 create table messaging.data_export_parts (
   export_id uuid not null,

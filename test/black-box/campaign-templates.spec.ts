@@ -176,10 +176,33 @@ describe('campaigns of templates', () => {
     await publish(key, { html: page('Third') });
     expect((await preview(campaign)).at('html')).toContain('Second');
     const draft = accepted(await client.patch(`/campaigns/${campaign}`, { scheduledAt: null }), 200);
-    expect(draft.body).toMatchObject({ status: 'DRAFT', templateVersion: 2 });
-    const free = accepted(await client.patch(`/campaigns/${campaign}`, { templateVersion: null }), 200);
-    expect(free.body).toMatchObject({ templateKey: key, templateVersion: null });
+    expect(draft.body).toMatchObject({ status: 'DRAFT', templateKey: key, templateVersion: null });
     expect((await preview(campaign)).at('html')).toContain('Third');
+    const again = { scheduledAt: ahead(HOUR) };
+    accepted(await client.patch(`/campaigns/${campaign}`, again), 200);
+    expect((await client.post(`/campaigns/${campaign}/schedule`)).at('templateVersion')).toBe(3);
+  });
+
+  it('keep the version that they name when their schedule is taken back, each variant its own', async () => {
+    const key = await published(TEMPLATE);
+    const variants = [
+      { name: 'A', templateKey: key, templateVersion: 1 },
+      { name: 'B', templateKey: key },
+    ];
+    const test = { sharePercent: 100, decideAfter: 'PT1H', by: 'MANUAL' };
+    for (const content of [
+      { templateKey: key, templateVersion: 1 },
+      { subject: 'Own', contentText: 'Own', variants, test },
+    ]) {
+      const campaign = await made({ ...content, scheduledAt: ahead(HOUR) });
+      accepted(await client.post(`/campaigns/${campaign}/schedule`), 200);
+      const draft = accepted(await client.patch(`/campaigns/${campaign}`, { scheduledAt: null }), 200);
+      const versions = draft
+        .at<{ templateVersion: number | null }[]>('variants')
+        .map(({ templateVersion }) => templateVersion);
+      if ('variants' in content) expect(versions).toEqual([1, null]);
+      else expect(draft.at('templateVersion')).toBe(1);
+    }
   });
 
   it('have content of their own or a template, of which one takes the other’s place', async () => {

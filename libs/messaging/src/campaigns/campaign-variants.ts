@@ -36,6 +36,7 @@ export interface VariantTemplate {
   readonly templateKey?: string | null;
   readonly templateVersion?: number | null;
   readonly templateContentId?: string | null;
+  readonly isVersionKept?: boolean;
 }
 
 /** One of the contents that a campaign compares; null: as the campaign's own. */

@@ -22,6 +22,7 @@ export const CampaignSchema = defineEntity({
     templateKey: p.text().nullable(),
     templateVersion: p.integer().nullable(),
     templateContentId: p.uuid().nullable(),
+    isVersionKept: p.boolean(),
     variants: p.json().$type<readonly CampaignVariant[]>(),
     test: p.json().$type<VariantTest>().nullable(),
     testPhase: p.enum(['TESTING', 'DECIDED'] as const).nullable(),

@@ -9,7 +9,13 @@ import {
 } from '#kernel';
 import { type CampaignTranslations, CONTENT_PARTS } from '../content/document/translated-content.js';
 import { ScheduleMissingError } from './campaign.errors.js';
-import type { CampaignVariant, TestPatch, TestResult, VariantTest } from './campaign-variants.js';
+import type {
+  CampaignVariant,
+  TestPatch,
+  TestResult,
+  VariantTemplate,
+  VariantTest,
+} from './campaign-variants.js';
 
 export const CAMPAIGN_STATUSES = [
   'DRAFT',
@@ -157,6 +163,8 @@ export class Campaign {
   templateVersion: number | null = null;
   /** The content that it keeps from the moment that it is scheduled or sent. */
   templateContentId: string | null = null;
+  /** True where it keeps a version that nobody named: the one that was in use. */
+  isVersionKept = false;
   /** Contents of an A/B test, none or two to five; the first is number 1. */
   variants: readonly CampaignVariant[] = [];
   /** Null without variants. */
@@ -240,7 +248,10 @@ export class Campaign {
     if (Object.keys(changes).length === 0) return;
     const [partsBefore, audienceBefore] = [analysedParts(this), audienceParts(this)];
     this.write(changes);
-    if (this.status === 'SCHEDULED' && this.scheduledAt === null) this.status = 'DRAFT';
+    if (this.status === 'SCHEDULED' && this.scheduledAt === null) {
+      this.status = 'DRAFT';
+      this.releaseTemplates();
+    }
     if (analysedParts(this) !== partsBefore) {
       this.preSendScore = null;
       this.preSendStatus = null;
@@ -254,12 +265,18 @@ export class Campaign {
 
   /** Keeps these contents of templates, whatever becomes of those. */
   keepTemplates({ own, ofVariants }: KeptTemplates): void {
-    if (own !== null) Object.assign(this, keeping(own));
+    if (own !== null) Object.assign(this, keeping(own, this));
     if (ofVariants.every((kept) => kept === null)) return;
     this.variants = this.variants.map((variant, index) => {
       const kept = ofVariants[index] ?? null;
-      return kept === null ? variant : { ...variant, ...keeping(kept) };
+      return kept === null ? variant : { ...variant, ...keeping(kept, variant) };
     });
+  }
+
+  /** Goes by the versions in use again, but for those that its author named. */
+  private releaseTemplates(): void {
+    Object.assign(this, released(this));
+    this.variants = this.variants.map((variant) => ({ ...variant, ...released(variant) }));
   }
 
   /** Ids of the contents that it keeps. */
@@ -337,6 +354,7 @@ export class Campaign {
   fail(reason: string, now: Date): UnboundEmails | null {
     if (this.status !== 'SCHEDULED' && !UNDER_WAY.includes(this.status)) return null;
     this.failureReason = reason;
+    if (this.status === 'SCHEDULED') this.releaseTemplates();
     return this.end('FAILED', now);
   }
 
@@ -384,6 +402,7 @@ export class Campaign {
     const metadata = patchedMetadata(this.metadata, changes.metadata);
     const source = sourceWith(changes, this);
     Object.assign(this, changes, audience, changedTimes(changes, this), source, { metadata });
+    if (this.templateContentId === null) this.isVersionKept = false;
     // Without variants there is nothing to test.
     if (this.variants.length === 0) this.test = null;
   }
@@ -419,10 +438,14 @@ export class Campaign {
   }
 }
 
-const keeping = ({ contentId, version }: KeptTemplate) => ({
+const keeping = ({ contentId, version }: KeptTemplate, before: VariantTemplate) => ({
   templateContentId: contentId,
   templateVersion: version,
+  isVersionKept: before.templateVersion == null || before.isVersionKept === true,
 });
+
+const released = ({ isVersionKept }: VariantTemplate): VariantTemplate =>
+  isVersionKept === true ? { templateContentId: null, templateVersion: null, isVersionKept: false } : {};
 
 /** A campaign that has no content yet. */
 export const NO_CONTENT: ContentSource = {

@@ -113,7 +113,11 @@ export class CampaignsService {
       await this.planLimits.admitCampaign(scope, now);
       expectContent(this.database);
       const written = original.copy();
-      const variants = written.variants.map((variant) => ({ ...variant, templateContentId: null }));
+      const variants = written.variants.map((variant) => ({
+        ...variant,
+        templateContentId: null,
+        isVersionKept: false,
+      }));
       const copy = { ...written, variants, ...(name !== undefined && { name }) };
       if (namesTemplate(copy)) await this.#checked(scope, templatesOf(copy), NO_CONTENT, now);
       const resendOf = resendTo === undefined ? original.resendOf : original.campaignKey;
