@@ -43,7 +43,7 @@ function placeOf({ operationId, 'x-sdk-method': method }) {
   return method.split('.');
 }
 
-function methodOf(name, route, { operationId: id, summary, parameters = [], requestBody }) {
+function methodOf(name, route, { operationId: id, summary, parameters = [], requestBody, responses }) {
   const named = (place) => parameters.filter((parameter) => parameter.in === place).map((one) => one.name);
   const [path, query] = [named('path'), named('query').filter((one) => one !== 'fields')];
   const takes = parameters
@@ -73,9 +73,18 @@ function methodOf(name, route, { operationId: id, summary, parameters = [], requ
   const headers = parameters.filter((one) => one.in === 'header' && one.required);
   if (headers.length > 0)
     parts.push(`headers: { ${headers.map((one) => `'${one.name}': '${one.schema.enum[0]}'`).join(', ')} }`);
+  const answer = answerTypeOf(responses);
+  if (answer !== JSON_TYPE) parts.push(`answerType: '${answer}'`);
   // The type of a query has `fields` already.
   const isRead = named('query').includes('fields') && query.length === 0;
   return callOf({ name, summary, takes, parts, id, route, options: isRead ? 'ReadOptions' : 'CallOptions' });
+}
+
+/** The media type of an answer, without its parameters; JSON where there is no body. */
+function answerTypeOf(responses) {
+  const [, success] = Object.entries(responses).find(([status]) => status.startsWith('2'));
+  const [type = JSON_TYPE] = Object.keys(success.content ?? {});
+  return type.split(';')[0];
 }
 
 /** Takes CSV alone. */

@@ -11,6 +11,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { createElement } from 'react';
 import { Webhook } from 'standardwebhooks';
 import { MailwrightOperator } from '../../packages/sdk/src/operator.js';
+import { List } from '../../packages/sdk/src/pages.js';
+import { Resource } from '../../packages/sdk/src/resource.js';
 import { renderReact } from '../../packages/sdk/src/react.js';
 import {
   Mailwright,
@@ -367,6 +369,49 @@ describe('the SDK where the network is bad', () => {
     expect(make).toThrow(
       new TypeError('baseUrl has a user or a password in it. The key of the API goes into apiKey.'),
     );
+  });
+
+  const ENTRY = '{"id":"1","action":"createTopic"}\n';
+  it.each([1, 2])('gives lines of JSON as text: %d of them', async (lines) => {
+    const client = await clientOf((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8' });
+      response.end(ENTRY.repeat(lines));
+    });
+    expect(await client.auditLog.export()).toBe(ENTRY.repeat(lines));
+  });
+
+  it('says that JSON is broken, or missing', async () => {
+    const client = await clientOf((request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(request.url?.endsWith('/project') ? '{"projectKey"' : '');
+    });
+    const broken = client.project.get();
+    await expect(broken).rejects.toThrow(MailwrightConnectionError);
+    await expect(broken).rejects.toThrow(/ answered with broken JSON instead of application\/json\.$/);
+    await expect(client.topics.get('NEWS')).rejects.toThrow(MailwrightConnectionError);
+  });
+
+  type Method = (...args: readonly unknown[]) => Promise<unknown> | List<unknown>;
+
+  it('says of every operation that a page of a proxy is no answer', async () => {
+    const page = () => Promise.resolve(new Response('<html>', { headers: { 'content-type': 'text/html' } }));
+    const options = { apiKey: 'key', baseUrl: 'https://mail.example.com', fetch: page };
+    const resources = [new Mailwright(options), new MailwrightOperator(options)].flatMap((client) =>
+      Object.values(client).filter((field: unknown) => field instanceof Resource),
+    );
+    const methods = resources.flatMap((resource) =>
+      Object.entries(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(resource) as object))
+        .filter(([name]) => name !== 'constructor')
+        .map(([name, { value }]) => ({ name, call: (value as Method).bind(resource) })),
+    );
+    expect(methods.length).toBeGreaterThan(150);
+    for (const { name, call } of methods) {
+      const answer = call('one', 'two', {});
+      const error = await Promise.resolve(answer instanceof List ? answer.page() : answer).catch(
+        (caught: unknown) => caught,
+      );
+      expect([name, error]).toEqual([name, expect.any(MailwrightConnectionError)]);
+    }
   });
 
   it('does not repeat what was refused', async () => {

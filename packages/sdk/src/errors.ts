@@ -77,7 +77,10 @@ export class MailwrightError<Slug extends ProblemSlug = ProblemSlug> extends Err
   }
 }
 
-/** No answer came, or a part of one: the network failed, it took too long, or the caller aborted it. */
+/**
+ * No answer came, or a part of one: the network failed, it took too long, or the caller aborted it. Or another server answered, such as
+ * a proxy with a page of its own.
+ */
 export class MailwrightConnectionError extends Error {
   override readonly name: string = 'MailwrightConnectionError';
 }

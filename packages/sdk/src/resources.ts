@@ -92,7 +92,11 @@ class AuditLog extends Resource {
 
   /** Download the audit log as lines of JSON. */
   export(query: Query<'exportAuditLog'> = {}, options?: CallOptions): Promise<Answer<'exportAuditLog'>> {
-    return this.transport.call<'exportAuditLog'>('GET /audit-log/export', { ...options, query });
+    return this.transport.call<'exportAuditLog'>('GET /audit-log/export', {
+      ...options,
+      query,
+      answerType: 'application/x-ndjson',
+    });
   }
 }
 
@@ -836,6 +840,7 @@ class Reports extends Resource {
       ...options,
       path: { campaignKey },
       query,
+      answerType: 'text/csv',
     });
   }
 
@@ -1092,6 +1097,7 @@ class TestInbox extends Resource {
     return this.transport.call<'getRawTestInboxMessage'>('GET /test-inbox/messages/{id}/raw', {
       ...options,
       path: { id },
+      answerType: 'message/rfc822',
     });
   }
 }

@@ -40,6 +40,8 @@ export interface Call extends ReadOptions {
   /** Sent as it is, with its type. */
   readonly file?: Blob;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The type of an answer that is text. Default: JSON. */
+  readonly answerType?: string;
 }
 
 /** A response whose body was read to its end. */
@@ -48,6 +50,7 @@ interface WholeResponse {
   readonly body: string;
 }
 
+const JSON_TYPE = 'application/json';
 const RETRIED = new Set([429, 500, 502, 503, 504]);
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 60_000;
@@ -71,9 +74,23 @@ export class Transport {
   /** Throws `MailwrightError` and `MailwrightConnectionError`. */
   async call<Id extends OperationId>(route: Route, call: Call = {}): Promise<Answer<Id>> {
     const { response, body } = await this.#send(route, call);
-    const type = response.headers.get('content-type') ?? '';
-    if (response.status === 204 || type === '') return undefined as Answer<Id>;
-    return (type.includes('json') ? JSON.parse(body) : body) as Answer<Id>;
+    const { status, headers } = response;
+    if (status === 204 || (status === 202 && body === '')) return undefined as Answer<Id>;
+    const { answerType = JSON_TYPE } = call;
+    const [type = ''] = (headers.get('content-type') ?? '').toLowerCase().split(';');
+    if (type.trim() !== answerType) throw this.#wrongAnswer(answerType, type.trim() || 'no type');
+    if (answerType !== JSON_TYPE) return body as unknown as Answer<Id>;
+    try {
+      return JSON.parse(body) as Answer<Id>;
+    } catch (cause) {
+      throw this.#wrongAnswer(answerType, 'broken JSON', { cause });
+    }
+  }
+
+  /** A proxy in between may answer with a page of its own. */
+  #wrongAnswer(wanted: string, given: string, options?: ErrorOptions): MailwrightConnectionError {
+    const message = `The API at ${this.#options.baseUrl} answered with ${given} instead of ${wanted}.`;
+    return new MailwrightConnectionError(message, options);
   }
 
   async #send(route: Route, call: Call): Promise<WholeResponse> {
@@ -130,7 +147,7 @@ export class Transport {
       method,
       headers: {
         'x-api-key': this.#options.apiKey,
-        ...(json !== undefined && { 'content-type': 'application/json' }),
+        ...(json !== undefined && { 'content-type': JSON_TYPE }),
         ...(csv !== undefined && { 'content-type': 'text/csv' }),
         ...(file !== undefined && { 'content-type': file.type }),
         ...(method === 'POST' && { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() }),
