@@ -481,6 +481,19 @@ describe('a webhook', () => {
     expect(event.type === 'email.seen').toBe(false);
   });
 
+  it.each([
+    ['', 'secret is empty. It has to be the secret of the webhook endpoint, whsec_….'],
+    [undefined as unknown as string, 'secret is empty.'],
+    [[], 'secret is empty.'],
+    [[secret, ''], 'secret is empty.'],
+    ['whsec_', 'secret is no base64.'],
+    ['whsec_%', 'secret is no base64.'],
+  ])('blames the secret %j, not the webhook', async (wrong, message) => {
+    const refused = verifyWebhook({ secret: wrong, headers: signed(), body });
+    await expect(refused).rejects.toThrow(TypeError);
+    await expect(refused).rejects.toThrow(message);
+  });
+
   it('is refused when it was changed, is old, or carries no signature', async () => {
     const headers = signed();
     const refused = [

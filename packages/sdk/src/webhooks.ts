@@ -21,24 +21,31 @@ export interface WebhookToVerify {
   readonly toleranceSeconds?: number | undefined;
 }
 
+const RIGHT_SECRET = 'It has to be the secret of the webhook endpoint, whsec_….';
+
 /** Somebody else may have posted it: do nothing with it. */
 export class WebhookVerificationError extends Error {
   override readonly name: string = 'WebhookVerificationError';
 }
 
-/** The event of a webhook (Standard Webhooks 1.0), or `WebhookVerificationError`. */
+/**
+ * The event of a webhook (Standard Webhooks 1.0). Throws `WebhookVerificationError`, and a `TypeError` when `secret` is none or cannot be
+ * one.
+ */
 export async function verifyWebhook({
   secret,
   headers,
   body,
   toleranceSeconds = 300,
 }: WebhookToVerify): Promise<WebhookEvent> {
+  const secrets = [secret].flat().map(keyOf);
+  if (secrets.length === 0) throw new TypeError(`secret is empty. ${RIGHT_SECRET}`);
   const id = headerOf(headers, 'webhook-id');
   const timestamp = headerOf(headers, 'webhook-timestamp');
   const signatures = headerOf(headers, 'webhook-signature').split(' ');
   if (Math.abs(Date.now() / 1_000 - Number(timestamp)) > toleranceSeconds || !/^\d+$/.test(timestamp))
     throw new WebhookVerificationError('The time of the webhook is too far away.');
-  for (const one of [secret].flat()) {
+  for (const one of secrets) {
     if (await isSigned(one, `${id}.${timestamp}.${body}`, signatures))
       return JSON.parse(body) as WebhookEvent;
   }
@@ -54,8 +61,19 @@ function headerOf(headers: WebhookToVerify['headers'], name: string): string {
   return value;
 }
 
-async function isSigned(secret: string, content: string, signatures: readonly string[]): Promise<boolean> {
+/** A variable that is not set is empty, and would make every webhook look forged. */
+function keyOf(secret: string): Uint8Array<ArrayBuffer> {
+  if (typeof secret !== 'string' || secret === '') throw new TypeError(`secret is empty. ${RIGHT_SECRET}`);
   const bytes = base64(secret.replace(/^whsec_/, ''));
+  if (bytes.length === 0) throw new TypeError(`secret is no base64. ${RIGHT_SECRET}`);
+  return bytes;
+}
+
+async function isSigned(
+  bytes: Uint8Array<ArrayBuffer>,
+  content: string,
+  signatures: readonly string[],
+): Promise<boolean> {
   const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, [
     'verify',
   ]);
