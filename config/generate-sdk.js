@@ -50,10 +50,15 @@ function methodOf(name, route, { operationId: id, summary, parameters = [], requ
     .filter((parameter) => parameter.in === 'path')
     .map((one) => `${one.name}: ${one.schema?.type === 'integer' ? 'number' : 'string'}`);
   if (query.includes('page')) {
-    const values = [`'${route}'`, 'filters', ...(path.length === 0 ? [] : [`{ ${path.join(', ')} }`])];
+    const values = [
+      `'${route}'`,
+      'filters',
+      'options',
+      ...(path.length === 0 ? [] : [`{ ${path.join(', ')} }`]),
+    ];
     takes.push(`filters: Filters<'${id}'> = {}`);
     const code = `/** ${summary}. */
-  ${name}(${takes.join(', ')}): List<Item<'${id}'>> {
+  ${name}(${[...takes, 'options?: ListOptions'].join(', ')}): List<Item<'${id}'>> {
     return this.listOf<'${id}'>(${values.join(', ')});
   }`;
     return { code, usage: usageOf(name, takes) };
@@ -127,7 +132,8 @@ function readme() {
   return `${before}${HEADING}
 
 \`mailwright.campaigns.create(body)\` and so on. \`body\`, \`query\` and \`filters\` are those of the operation, which the method's comment names and
-the reference explains. Methods that take \`filters\` return a list, all others a promise, and those take \`{ signal, idempotencyKey }\` last.
+the reference explains. Methods that take \`filters\` return a list and take \`{ signal }\` last, all others return a promise and take
+\`{ signal, idempotencyKey }\`.
 
 | Of \`mailwright\` | Methods |
 | --- | --- |
@@ -164,7 +170,7 @@ function fileOf(api) {
 import type { ${used('Answer', 'Body', 'Item', 'Query')} } from './operations.js';
 import type { List } from './pages.js';
 import { type Filters, Resource } from './resource.js';
-import type { CallOptions, ReadOptions } from './transport.js';
+import type { CallOptions, ListOptions, ReadOptions } from './transport.js';
 
 ${code}
 

@@ -316,6 +316,26 @@ describe('the SDK where the network is bad', () => {
     expect(requests).toBe(1);
   });
 
+  it('asks for no more of a list that the caller aborted', async () => {
+    let requests = 0;
+    const client = await clientOf((_, response) => {
+      requests += 1;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ data: [{}], pagination: { next: `page-${requests}` } }));
+    });
+    const aborting = new AbortController();
+    const options = { signal: aborting.signal };
+    const goThrough = async () => {
+      for await (const _ of client.campaigns.deliveries('NEWS', {}, options))
+        if (requests === 3) aborting.abort();
+    };
+    await expect(goThrough()).rejects.toThrow('The call was aborted.');
+    expect(requests).toBe(3);
+    await expect(client.topics.all({}, options).page()).rejects.toThrow(MailwrightConnectionError);
+    await expect(client.topics.all({}, options).all()).rejects.toThrow(MailwrightConnectionError);
+    expect(requests).toBe(3);
+  });
+
   it('tries again when an answer breaks off, and gives up in the end', async () => {
     let requests = 0;
     const breaking = await clientOf(
@@ -627,7 +647,7 @@ export async function signUp(firstName: string | undefined, signal: AbortSignal 
   const person = { email: 'ada@example.com', firstName, topicKeys: ['news'], consent: { source: 'form' } };
   await mailwright.subscribers.create(person, { signal, idempotencyKey: firstName });
   await mailwright.messages.send({ to: { email: person.email }, from: undefined, subject: 'Hello', html: mail.html });
-  for await (const { email } of mailwright.subscribers.all({ status: undefined })) email satisfies string;
+  for await (const { email } of mailwright.subscribers.all({ status: undefined }, { signal })) email satisfies string;
   const operator = new MailwrightOperator(options);
   for await (const { tenantKey } of operator.tenants.all()) tenantKey satisfies string;
   await operator.projects.update(1, { name: firstName }, { signal });

@@ -9,7 +9,7 @@ export {
 } from './errors.js';
 export type { Answer, Body, Item, OperationId, Query, Schemas } from './operations.js';
 export { List, type PageOf, type PagePlace } from './pages.js';
-export type { CallOptions, MailwrightOptions, ReadOptions } from './transport.js';
+export type { CallOptions, ListOptions, MailwrightOptions, ReadOptions } from './transport.js';
 export {
   verifyWebhook,
   type WebhookEvent,

@@ -2,12 +2,12 @@
 import type { Answer, Body, Item } from './operations.js';
 import type { List } from './pages.js';
 import { type Filters, Resource } from './resource.js';
-import type { CallOptions, ReadOptions } from './transport.js';
+import type { CallOptions, ListOptions, ReadOptions } from './transport.js';
 
 class Tenants extends Resource {
   /** List tenants by key. */
-  all(filters: Filters<'listTenants'> = {}): List<Item<'listTenants'>> {
-    return this.listOf<'listTenants'>('GET /tenants', filters);
+  all(filters: Filters<'listTenants'> = {}, options?: ListOptions): List<Item<'listTenants'>> {
+    return this.listOf<'listTenants'>('GET /tenants', filters, options);
   }
 
   /** Make a tenant on the free plan. */
@@ -23,8 +23,8 @@ class Tenants extends Resource {
 
 class Projects extends Resource {
   /** List projects by tenant and key. */
-  all(filters: Filters<'listProjects'> = {}): List<Item<'listProjects'>> {
-    return this.listOf<'listProjects'>('GET /projects', filters);
+  all(filters: Filters<'listProjects'> = {}, options?: ListOptions): List<Item<'listProjects'>> {
+    return this.listOf<'listProjects'>('GET /projects', filters, options);
   }
 
   /** Make a project with its live and test environments. */
@@ -77,8 +77,8 @@ class Projects extends Resource {
 
 class ApiKeys extends Resource {
   /** List API keys of all projects, newest first. */
-  all(filters: Filters<'listProjectKeys'> = {}): List<Item<'listProjectKeys'>> {
-    return this.listOf<'listProjectKeys'>('GET /api-keys', filters);
+  all(filters: Filters<'listProjectKeys'> = {}, options?: ListOptions): List<Item<'listProjectKeys'>> {
+    return this.listOf<'listProjectKeys'>('GET /api-keys', filters, options);
   }
 
   /** Make an API key of a project. */
@@ -112,8 +112,11 @@ class ApiKeys extends Resource {
 
 class AuditLog extends Resource {
   /** List what the operator changed, or was refused, and read of people. */
-  all(filters: Filters<'listOperatorAuditLog'> = {}): List<Item<'listOperatorAuditLog'>> {
-    return this.listOf<'listOperatorAuditLog'>('GET /audit-log', filters);
+  all(
+    filters: Filters<'listOperatorAuditLog'> = {},
+    options?: ListOptions,
+  ): List<Item<'listOperatorAuditLog'>> {
+    return this.listOf<'listOperatorAuditLog'>('GET /audit-log', filters, options);
   }
 }
 
@@ -162,8 +165,14 @@ class Subscriptions extends Resource {
 
 class Invoices extends Resource {
   /** List the invoices of a tenant, newest first. */
-  all(tenantKey: string, filters: Filters<'listTenantInvoices'> = {}): List<Item<'listTenantInvoices'>> {
-    return this.listOf<'listTenantInvoices'>('GET /tenants/{tenantKey}/invoices', filters, { tenantKey });
+  all(
+    tenantKey: string,
+    filters: Filters<'listTenantInvoices'> = {},
+    options?: ListOptions,
+  ): List<Item<'listTenantInvoices'>> {
+    return this.listOf<'listTenantInvoices'>('GET /tenants/{tenantKey}/invoices', filters, options, {
+      tenantKey,
+    });
   }
 
   /** Mark an invoice as paid. */
@@ -208,8 +217,11 @@ class Credits extends Resource {
 
 class SendingDomains extends Resource {
   /** List sending domains of all projects, newest first. */
-  all(filters: Filters<'listOperatedDomains'> = {}): List<Item<'listOperatedDomains'>> {
-    return this.listOf<'listOperatedDomains'>('GET /sending-domains', filters);
+  all(
+    filters: Filters<'listOperatedDomains'> = {},
+    options?: ListOptions,
+  ): List<Item<'listOperatedDomains'>> {
+    return this.listOf<'listOperatedDomains'>('GET /sending-domains', filters, options);
   }
 
   /** Get the sending domain of an environment, with its DNS records. */

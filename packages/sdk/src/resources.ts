@@ -2,12 +2,12 @@
 import type { Answer, Body, Item, Query } from './operations.js';
 import type { List } from './pages.js';
 import { type Filters, Resource } from './resource.js';
-import type { CallOptions, ReadOptions } from './transport.js';
+import type { CallOptions, ListOptions, ReadOptions } from './transport.js';
 
 class ApiKeys extends Resource {
   /** List API keys, newest first. */
-  all(filters: Filters<'listApiKeys'> = {}): List<Item<'listApiKeys'>> {
-    return this.listOf<'listApiKeys'>('GET /api-keys', filters);
+  all(filters: Filters<'listApiKeys'> = {}, options?: ListOptions): List<Item<'listApiKeys'>> {
+    return this.listOf<'listApiKeys'>('GET /api-keys', filters, options);
   }
 
   /** Make an API key. */
@@ -86,8 +86,8 @@ class ProjectTexts extends Resource {
 
 class AuditLog extends Resource {
   /** List the requests that changed something, or were refused. */
-  all(filters: Filters<'listAuditLog'> = {}): List<Item<'listAuditLog'>> {
-    return this.listOf<'listAuditLog'>('GET /audit-log', filters);
+  all(filters: Filters<'listAuditLog'> = {}, options?: ListOptions): List<Item<'listAuditLog'>> {
+    return this.listOf<'listAuditLog'>('GET /audit-log', filters, options);
   }
 
   /** Download the audit log as lines of JSON. */
@@ -102,15 +102,15 @@ class AuditLog extends Resource {
 
 class Requests extends Resource {
   /** List the requests of the last 24 hours. */
-  all(filters: Filters<'listRequests'> = {}): List<Item<'listRequests'>> {
-    return this.listOf<'listRequests'>('GET /requests', filters);
+  all(filters: Filters<'listRequests'> = {}, options?: ListOptions): List<Item<'listRequests'>> {
+    return this.listOf<'listRequests'>('GET /requests', filters, options);
   }
 }
 
 class Topics extends Resource {
   /** List topics, newest first. */
-  all(filters: Filters<'listTopics'> = {}): List<Item<'listTopics'>> {
-    return this.listOf<'listTopics'>('GET /topics', filters);
+  all(filters: Filters<'listTopics'> = {}, options?: ListOptions): List<Item<'listTopics'>> {
+    return this.listOf<'listTopics'>('GET /topics', filters, options);
   }
 
   /** Create a topic. */
@@ -143,8 +143,8 @@ class Topics extends Resource {
 
 class Subscribers extends Resource {
   /** List subscribers, newest first. */
-  all(filters: Filters<'listSubscribers'> = {}): List<Item<'listSubscribers'>> {
-    return this.listOf<'listSubscribers'>('GET /subscribers', filters);
+  all(filters: Filters<'listSubscribers'> = {}, options?: ListOptions): List<Item<'listSubscribers'>> {
+    return this.listOf<'listSubscribers'>('GET /subscribers', filters, options);
   }
 
   /** Create a subscriber with consent to at least one topic. */
@@ -219,8 +219,11 @@ class Subscribers extends Resource {
   activity(
     email: string,
     filters: Filters<'listSubscriberActivity'> = {},
+    options?: ListOptions,
   ): List<Item<'listSubscriberActivity'>> {
-    return this.listOf<'listSubscriberActivity'>('GET /subscribers/{email}/activity', filters, { email });
+    return this.listOf<'listSubscriberActivity'>('GET /subscribers/{email}/activity', filters, options, {
+      email,
+    });
   }
 
   /** Export everything that is held about a person. */
@@ -253,8 +256,12 @@ class Imports extends Resource {
   }
 
   /** List the errors and notes of an import, in the order of its rows. */
-  errors(id: string, filters: Filters<'listImportErrors'> = {}): List<Item<'listImportErrors'>> {
-    return this.listOf<'listImportErrors'>('GET /subscriber-imports/{id}/errors', filters, { id });
+  errors(
+    id: string,
+    filters: Filters<'listImportErrors'> = {},
+    options?: ListOptions,
+  ): List<Item<'listImportErrors'>> {
+    return this.listOf<'listImportErrors'>('GET /subscriber-imports/{id}/errors', filters, options, { id });
   }
 }
 
@@ -280,15 +287,19 @@ class Suppressions extends Resource {
   importErrors(
     id: string,
     filters: Filters<'listSuppressionImportErrors'> = {},
+    options?: ListOptions,
   ): List<Item<'listSuppressionImportErrors'>> {
-    return this.listOf<'listSuppressionImportErrors'>('GET /suppression-imports/{id}/errors', filters, {
-      id,
-    });
+    return this.listOf<'listSuppressionImportErrors'>(
+      'GET /suppression-imports/{id}/errors',
+      filters,
+      options,
+      { id },
+    );
   }
 
   /** List suppressed addresses, newest first. */
-  all(filters: Filters<'listSuppressions'> = {}): List<Item<'listSuppressions'>> {
-    return this.listOf<'listSuppressions'>('GET /suppressions', filters);
+  all(filters: Filters<'listSuppressions'> = {}, options?: ListOptions): List<Item<'listSuppressions'>> {
+    return this.listOf<'listSuppressions'>('GET /suppressions', filters, options);
   }
 
   /** Suppress an address. */
@@ -354,8 +365,14 @@ class Consents extends Resource {
   }
 
   /** List every change of a subscriber’s consents with its proof, newest first. */
-  records(email: string, filters: Filters<'listConsentRecords'> = {}): List<Item<'listConsentRecords'>> {
-    return this.listOf<'listConsentRecords'>('GET /subscribers/{email}/consent-records', filters, { email });
+  records(
+    email: string,
+    filters: Filters<'listConsentRecords'> = {},
+    options?: ListOptions,
+  ): List<Item<'listConsentRecords'>> {
+    return this.listOf<'listConsentRecords'>('GET /subscribers/{email}/consent-records', filters, options, {
+      email,
+    });
   }
 
   /** Revoke up to 1 000 consents. */
@@ -417,8 +434,8 @@ class CustomFields extends Resource {
 
 class Segments extends Resource {
   /** List segments, newest first. */
-  all(filters: Filters<'listSegments'> = {}): List<Item<'listSegments'>> {
-    return this.listOf<'listSegments'>('GET /segments', filters);
+  all(filters: Filters<'listSegments'> = {}, options?: ListOptions): List<Item<'listSegments'>> {
+    return this.listOf<'listSegments'>('GET /segments', filters, options);
   }
 
   /** Create a segment. */
@@ -461,8 +478,14 @@ class Segments extends Resource {
   }
 
   /** List the members of a segment, latest first. */
-  members(segmentId: string, filters: Filters<'listSegmentMembers'> = {}): List<Item<'listSegmentMembers'>> {
-    return this.listOf<'listSegmentMembers'>('GET /segments/{segmentId}/members', filters, { segmentId });
+  members(
+    segmentId: string,
+    filters: Filters<'listSegmentMembers'> = {},
+    options?: ListOptions,
+  ): List<Item<'listSegmentMembers'>> {
+    return this.listOf<'listSegmentMembers'>('GET /segments/{segmentId}/members', filters, options, {
+      segmentId,
+    });
   }
 
   /** Add subscribers to a STATIC segment. */
@@ -494,8 +517,8 @@ class Segments extends Resource {
 
 class Automations extends Resource {
   /** List automations, newest first. */
-  all(filters: Filters<'listAutomations'> = {}): List<Item<'listAutomations'>> {
-    return this.listOf<'listAutomations'>('GET /automations', filters);
+  all(filters: Filters<'listAutomations'> = {}, options?: ListOptions): List<Item<'listAutomations'>> {
+    return this.listOf<'listAutomations'>('GET /automations', filters, options);
   }
 
   /** Create an automation. */
@@ -573,10 +596,14 @@ class Automations extends Resource {
   executions(
     automationId: string,
     filters: Filters<'listAutomationExecutions'> = {},
+    options?: ListOptions,
   ): List<Item<'listAutomationExecutions'>> {
-    return this.listOf<'listAutomationExecutions'>('GET /automations/{automationId}/executions', filters, {
-      automationId,
-    });
+    return this.listOf<'listAutomationExecutions'>(
+      'GET /automations/{automationId}/executions',
+      filters,
+      options,
+      { automationId },
+    );
   }
 
   /** Enter a subscriber into an automation that is ACTIVE. */
@@ -595,8 +622,8 @@ class Automations extends Resource {
 
 class Campaigns extends Resource {
   /** List campaigns, newest first. */
-  all(filters: Filters<'listCampaigns'> = {}): List<Item<'listCampaigns'>> {
-    return this.listOf<'listCampaigns'>('GET /campaigns', filters);
+  all(filters: Filters<'listCampaigns'> = {}, options?: ListOptions): List<Item<'listCampaigns'>> {
+    return this.listOf<'listCampaigns'>('GET /campaigns', filters, options);
   }
 
   /** Create a campaign. */
@@ -763,8 +790,14 @@ class Campaigns extends Resource {
   }
 
   /** List the deliveries of a campaign. */
-  deliveries(campaignKey: string, filters: Filters<'listDeliveries'> = {}): List<Item<'listDeliveries'>> {
-    return this.listOf<'listDeliveries'>('GET /campaigns/{campaignKey}/deliveries', filters, { campaignKey });
+  deliveries(
+    campaignKey: string,
+    filters: Filters<'listDeliveries'> = {},
+    options?: ListOptions,
+  ): List<Item<'listDeliveries'>> {
+    return this.listOf<'listDeliveries'>('GET /campaigns/{campaignKey}/deliveries', filters, options, {
+      campaignKey,
+    });
   }
 }
 
@@ -877,8 +910,8 @@ class Exports extends Resource {
 
 class Media extends Resource {
   /** List images, newest first. */
-  all(filters: Filters<'listMedia'> = {}): List<Item<'listMedia'>> {
-    return this.listOf<'listMedia'>('GET /media', filters);
+  all(filters: Filters<'listMedia'> = {}, options?: ListOptions): List<Item<'listMedia'>> {
+    return this.listOf<'listMedia'>('GET /media', filters, options);
   }
 
   /** Upload an image. */
@@ -912,8 +945,8 @@ class Messages extends Resource {
   }
 
   /** List messages, newest first. */
-  all(filters: Filters<'listMessages'> = {}): List<Item<'listMessages'>> {
-    return this.listOf<'listMessages'>('GET /messages', filters);
+  all(filters: Filters<'listMessages'> = {}, options?: ListOptions): List<Item<'listMessages'>> {
+    return this.listOf<'listMessages'>('GET /messages', filters, options);
   }
 
   /** Send up to 100 messages. */
@@ -940,8 +973,12 @@ class Messages extends Resource {
   }
 
   /** List what became of a message, oldest first. */
-  events(id: string, filters: Filters<'listMessageEvents'> = {}): List<Item<'listMessageEvents'>> {
-    return this.listOf<'listMessageEvents'>('GET /messages/{id}/events', filters, { id });
+  events(
+    id: string,
+    filters: Filters<'listMessageEvents'> = {},
+    options?: ListOptions,
+  ): List<Item<'listMessageEvents'>> {
+    return this.listOf<'listMessageEvents'>('GET /messages/{id}/events', filters, options, { id });
   }
 
   /** Get the content of a message, filled in. */
@@ -960,8 +997,8 @@ class Messages extends Resource {
 
 class Templates extends Resource {
   /** List templates, newest first. */
-  all(filters: Filters<'listTemplates'> = {}): List<Item<'listTemplates'>> {
-    return this.listOf<'listTemplates'>('GET /templates', filters);
+  all(filters: Filters<'listTemplates'> = {}, options?: ListOptions): List<Item<'listTemplates'>> {
+    return this.listOf<'listTemplates'>('GET /templates', filters, options);
   }
 
   /** Create a template. */
@@ -1054,8 +1091,9 @@ class Templates extends Resource {
   versions(
     templateKey: string,
     filters: Filters<'listTemplateVersions'> = {},
+    options?: ListOptions,
   ): List<Item<'listTemplateVersions'>> {
-    return this.listOf<'listTemplateVersions'>('GET /templates/{templateKey}/versions', filters, {
+    return this.listOf<'listTemplateVersions'>('GET /templates/{templateKey}/versions', filters, options, {
       templateKey,
     });
   }
@@ -1075,8 +1113,11 @@ class Templates extends Resource {
 
 class TestInbox extends Resource {
   /** List mail of the test environment, newest first. */
-  all(filters: Filters<'listTestInboxMessages'> = {}): List<Item<'listTestInboxMessages'>> {
-    return this.listOf<'listTestInboxMessages'>('GET /test-inbox/messages', filters);
+  all(
+    filters: Filters<'listTestInboxMessages'> = {},
+    options?: ListOptions,
+  ): List<Item<'listTestInboxMessages'>> {
+    return this.listOf<'listTestInboxMessages'>('GET /test-inbox/messages', filters, options);
   }
 
   /** Empty the test inbox. */
@@ -1104,8 +1145,8 @@ class TestInbox extends Resource {
 
 class Relays extends Resource {
   /** List relays, in the order in which they are tried. */
-  all(filters: Filters<'listRelays'> = {}): List<Item<'listRelays'>> {
-    return this.listOf<'listRelays'>('GET /relays', filters);
+  all(filters: Filters<'listRelays'> = {}, options?: ListOptions): List<Item<'listRelays'>> {
+    return this.listOf<'listRelays'>('GET /relays', filters, options);
   }
 
   /** Set up a relay. */
@@ -1196,8 +1237,8 @@ class Billing extends Resource {
   }
 
   /** List invoices, newest first. */
-  invoices(filters: Filters<'listInvoices'> = {}): List<Item<'listInvoices'>> {
-    return this.listOf<'listInvoices'>('GET /billing/invoices', filters);
+  invoices(filters: Filters<'listInvoices'> = {}, options?: ListOptions): List<Item<'listInvoices'>> {
+    return this.listOf<'listInvoices'>('GET /billing/invoices', filters, options);
   }
 
   /** Get the usage of the plan. */
@@ -1213,22 +1254,28 @@ class Credits extends Resource {
   }
 
   /** List the ledger of AI credits, newest first. */
-  transactions(filters: Filters<'listCreditTransactions'> = {}): List<Item<'listCreditTransactions'>> {
-    return this.listOf<'listCreditTransactions'>('GET /credits/transactions', filters);
+  transactions(
+    filters: Filters<'listCreditTransactions'> = {},
+    options?: ListOptions,
+  ): List<Item<'listCreditTransactions'>> {
+    return this.listOf<'listCreditTransactions'>('GET /credits/transactions', filters, options);
   }
 }
 
 class Events extends Resource {
   /** List the events that webhooks tell of. */
-  list(filters: Filters<'listEvents'> = {}): List<Item<'listEvents'>> {
-    return this.listOf<'listEvents'>('GET /events', filters);
+  list(filters: Filters<'listEvents'> = {}, options?: ListOptions): List<Item<'listEvents'>> {
+    return this.listOf<'listEvents'>('GET /events', filters, options);
   }
 }
 
 class WebhookEndpoints extends Resource {
   /** List webhook endpoints, newest first. */
-  all(filters: Filters<'listWebhookEndpoints'> = {}): List<Item<'listWebhookEndpoints'>> {
-    return this.listOf<'listWebhookEndpoints'>('GET /webhook-endpoints', filters);
+  all(
+    filters: Filters<'listWebhookEndpoints'> = {},
+    options?: ListOptions,
+  ): List<Item<'listWebhookEndpoints'>> {
+    return this.listOf<'listWebhookEndpoints'>('GET /webhook-endpoints', filters, options);
   }
 
   /** Create a webhook endpoint. */
@@ -1296,8 +1343,11 @@ class WebhookEndpoints extends Resource {
   deliveries(
     id: string,
     filters: Filters<'listWebhookDeliveries'> = {},
+    options?: ListOptions,
   ): List<Item<'listWebhookDeliveries'>> {
-    return this.listOf<'listWebhookDeliveries'>('GET /webhook-endpoints/{id}/deliveries', filters, { id });
+    return this.listOf<'listWebhookDeliveries'>('GET /webhook-endpoints/{id}/deliveries', filters, options, {
+      id,
+    });
   }
 
   /** Post a delivery once more. */

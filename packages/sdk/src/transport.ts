@@ -21,6 +21,9 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Options of a list: `signal` aborts the page that is being fetched, and all that follow. */
+export type ListOptions = Pick<CallOptions, 'signal'>;
+
 /** Options of a call that reads. */
 export interface ReadOptions extends CallOptions {
   /** The properties to answer with, such as `email,customFields.plan`; others are then missing, whatever the type says. */
