@@ -130,6 +130,8 @@ describe('messages', () => {
     const later = ahead(2 * HOUR);
     const moved = await client.patch(`/messages/${id}`, { scheduledAt: later });
     expect([moved.status, moved.at('scheduledAt')]).toEqual([200, later]);
+    const unchanged = await client.patch(`/messages/${id}`, {});
+    expect([unchanged.status, unchanged.body]).toEqual([200, moved.body]);
     const cancelled = await client.post(`/messages/${id}/cancel`);
     expect([cancelled.status, cancelled.at('status')]).toEqual([200, 'CANCELLED']);
     for (const again of [

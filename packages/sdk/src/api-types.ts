@@ -6375,7 +6375,7 @@ export interface components {
        * Format: date-time
        * @description At most 30 days ahead; in the past: now.
        */
-      scheduledAt: string;
+      scheduledAt?: string;
     };
     ActivityPage: {
       data: components['schemas']['Activity'][];
@@ -22516,7 +22516,7 @@ export interface operations {
       };
       cookie?: never;
     };
-    requestBody: {
+    requestBody?: {
       content: {
         /**
          * @example {

@@ -195,6 +195,7 @@ export class MessagesController {
     @Param('id') id: string,
     @Body({ schema: rescheduleMessageBody }) { scheduledAt }: z.output<typeof rescheduleMessageBody>,
   ) {
+    if (scheduledAt === undefined) return this.query.get(scope, id);
     return this.messages.reschedule(scope, id, scheduledAt);
   }
 

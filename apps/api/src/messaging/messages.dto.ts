@@ -335,7 +335,7 @@ export function readMessages(messages: readonly unknown[]): (NewMessage | Domain
 }
 
 export const rescheduleMessageBody = strictBody({
-  scheduledAt: moment.meta({ description: 'At most 30 days ahead; in the past: now.' }),
+  scheduledAt: moment.optional().meta({ description: 'At most 30 days ahead; in the past: now.' }),
 }).meta({ id: 'RescheduleMessage' });
 
 export const messageListQuery = pageQuery({
