@@ -7176,6 +7176,7 @@ export interface components {
       automationKey: string | null;
       address: string;
       locale: string | null;
+      variant: number | null;
       messageId: string;
       relayKey: string | null;
       providerMessageId: string | null;
@@ -23159,6 +23160,7 @@ export interface operations {
            *           "automationKey": null,
            *           "address": "ada@example.com",
            *           "locale": "en-GB",
+           *           "variant": null,
            *           "messageId": "<019cad8f-ac00-7b21-8c4e-5d6f7a8b9c0d.2026-03-02@mail.acme.example>",
            *           "relayKey": null,
            *           "providerMessageId": null,

@@ -118,6 +118,7 @@ const heldMail = z
     automationKey: textOrNone,
     address: text,
     locale: textOrNone,
+    variant: z.int().nullable(),
     messageId: text,
     relayKey: textOrNone,
     providerMessageId: textOrNone,

@@ -73,6 +73,7 @@ const PERSON = {
       automationKey: null,
       address: 'ada@example.com',
       locale: 'en-GB',
+      variant: null,
       messageId: MESSAGE_ID,
       relayKey: null,
       providerMessageId: null,
