@@ -188,8 +188,10 @@ describe('tracking of messages', () => {
     const clicked = await send({ to: 'clicked+m@example.com', cc: ['opened+copy@example.com'] });
     const seen = await send({ to: 'opened+m@example.com' });
     const silent = await send({ to: 'opened+silent@example.com', track: { clicks: true } });
+    const linkless = await send({ to: 'clicked+linkless@example.com', html: '<p>Thank you.</p>' });
     expect(await looks(clicked, 1)).toMatchObject([{ type: 'CLICKED', url: TARGETS[0], agent: 'simulator' }]);
     expect(await looks(seen, 1)).toMatchObject([{ type: 'OPENED', url: null, agent: 'simulator' }]);
+    expect(await looks(linkless, 1)).toMatchObject([{ type: 'OPENED', url: null, agent: 'simulator' }]);
     await eventually('no mailbox has anything left to do', async () => {
       const [row] = await system.database.query<{ rows: number }>(
         `select count(*)::int as rows from messaging.mailbox_simulations where environment_id = $1`,

@@ -159,7 +159,7 @@ export class MailboxSimulatorService {
     return failures;
   }
 
-  /** Opens the mail, or follows its first link, as a reader does. A mail that is not tracked records nothing. */
+  /** Opens the mail, or follows its first tracked link, as a reader does. A mail that is not tracked records nothing. */
   async #read(simulation: Simulation, behaviour: 'opened' | 'clicked'): Promise<void> {
     const { deliveryId, environmentId, campaignId, messageId, queuedOn } = simulation;
     await this.database.system(async () => {
@@ -177,7 +177,7 @@ export class MailboxSimulatorService {
           queuedOn,
           deliveryId,
           linkSet: links.id,
-          type: behaviour === 'opened' ? 'OPENED' : 'CLICKED',
+          type: isClick ? 'CLICKED' : 'OPENED',
           linkNumber: isClick ? 1 : null,
           url: isClick && !isNumbered({ campaignId, ...links }) ? (links.urls[0] ?? null) : null,
           at: this.clock.now(),
@@ -194,11 +194,11 @@ export class MailboxSimulatorService {
       simulation;
     // Copies are not tracked.
     if (messageId !== null && messageId !== deliveryId) return undefined;
-    const ofMessage = sql`message_id = ${messageId} and ${
-      behaviour === 'clicked'
-        ? sql`cardinality(urls) > 0`
-        : sql`(select track_opens from messaging.messages where environment_id = ${environmentId} and id = ${messageId})`
-    }`;
+    const hasPixel = sql`(
+      select track_opens from messaging.messages where environment_id = ${environmentId} and id = ${messageId}
+    )`;
+    const isSeen = behaviour === 'clicked' ? sql`(cardinality(urls) > 0 or ${hasPixel})` : hasPixel;
+    const ofMessage = sql`message_id = ${messageId} and ${isSeen}`;
     const isTheirs =
       messageId !== null
         ? ofMessage

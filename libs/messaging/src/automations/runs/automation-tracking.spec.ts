@@ -181,6 +181,20 @@ describe('mails of automations', () => {
     expect(await did('delivered')).toEqual([]);
     await statisticsAreRight();
   });
+
+  it('are opened by a mailbox that clicks, where no link of theirs is tracked', async () => {
+    const plain = JSON.stringify({
+      blocks: [{ type: 'text', html: '<p>See https://acme.example/news</p>' }],
+    });
+    const id = await fixture.active(chain(trigger(), mail('offer', { contentJson: plain })));
+    const reader = await fixture.person({ email: 'clicked+plain@example.com' });
+    await fixture.enter(id, reader.email);
+    await fixture.run();
+    await sent(reader.id);
+    await get(MailboxSimulatorService).pass();
+    expect(await events(reader.id)).toMatchObject([{ type: 'OPENED', url: null }]);
+    await statisticsAreRight();
+  });
 });
 
 describe('mails of automations where tracking is off', () => {
