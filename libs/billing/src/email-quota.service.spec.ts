@@ -82,16 +82,19 @@ describe('The month’s e-mails', () => {
       granted: true,
       periodStart: START,
       remaining: 1_000,
+      isSendingAllowed: true,
     });
     expect(await quota.reserve(scope, 1_001, START)).toEqual({
       granted: false,
       periodStart: START,
       remaining: 1_000,
+      isSendingAllowed: true,
     });
     expect(await quota.reserve(scope, 1_000, START)).toEqual({
       granted: true,
       periodStart: START,
       remaining: 0,
+      isSendingAllowed: true,
     });
     expect(await quota.remaining(scope, START)).toBe(0);
   });
@@ -209,6 +212,7 @@ describe('The month’s e-mails', () => {
       granted: true,
       periodStart: nextMonth,
       remaining: 49_990,
+      isSendingAllowed: true,
     });
     await quota.settle(scope, START, { used: 49_000, released: 1_000 });
     expect(await quota.remaining(scope, START)).toBe(1_000);
@@ -222,6 +226,7 @@ describe('The month’s e-mails', () => {
     expect(await quota.reserve(scope, 3_000_000, START)).toMatchObject({
       granted: true,
       remaining: Infinity,
+      isSendingAllowed: true,
     });
     expect(await quota.remaining(scope, START)).toBe(Infinity);
     expect(await usage()).toEqual({ reserved: 3_000_000, used: 0 });

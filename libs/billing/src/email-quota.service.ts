@@ -14,9 +14,12 @@ export interface EmailReservation {
   readonly periodStart: Date;
   /** The e-mails left in the period after this reservation; `Infinity` when the plan has no limit. */
   readonly remaining: number;
+  /** False without a subscription that allows sending, whatever its plan has left. */
+  readonly isSendingAllowed: boolean;
 }
 
 interface Allowance {
+  readonly isSendingAllowed: boolean;
   readonly periodStart: Date;
   /** Null when unlimited. */
   readonly limit: number | null;
@@ -92,15 +95,16 @@ export class EmailQuotaService {
   async reserve(scope: ProjectScope, emails: number, now: Date): Promise<EmailReservation> {
     if (!isCount(emails)) throw new RangeError('A reservation is a whole number of e-mails.');
     return this.database.transaction(scope, async () => {
-      const { periodStart, limit } = await this.#allowance(scope, now);
-      if (limit === 0) return { granted: emails === 0, periodStart, remaining: 0 };
+      const { periodStart, limit, isSendingAllowed } = await this.#allowance(scope, now);
+      if (limit === 0) return { granted: emails === 0, periodStart, remaining: 0, isSendingAllowed };
       const { rows } = await sql<{ granted: boolean; committed: number }>`
         select granted, committed
         from billing.reserve_emails(${scope.tenantId}, ${periodStart}, ${emails}, ${limit})
       `.execute(this.database.tables());
       if (rows[0] === undefined) throw new Error('The reservation was not answered.');
       const { granted, committed: taken } = rows[0];
-      return { granted, periodStart, remaining: limit === null ? Infinity : Math.max(0, limit - taken) };
+      const remaining = limit === null ? Infinity : Math.max(0, limit - taken);
+      return { granted, periodStart, remaining, isSendingAllowed };
     });
   }
 
@@ -162,10 +166,11 @@ export class EmailQuotaService {
 }
 
 function allowanceOf(plan: EmailPlan | undefined, now: Date): Allowance {
-  if (plan === undefined) return { periodStart: now, limit: 0 };
+  if (plan === undefined) return { periodStart: now, limit: 0, isSendingAllowed: false };
   const periodStart = billingPeriod(plan.anchoredAt, now).start;
-  if (!allowsSending(plan.status)) return { periodStart, limit: 0 };
-  return { periodStart, limit: plan.maxEmails === UNLIMITED ? null : plan.maxEmails };
+  const isSendingAllowed = allowsSending(plan.status);
+  if (!isSendingAllowed) return { periodStart, limit: 0, isSendingAllowed };
+  return { periodStart, limit: plan.maxEmails === UNLIMITED ? null : plan.maxEmails, isSendingAllowed };
 }
 
 function isCount(value: number): boolean {

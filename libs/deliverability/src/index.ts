@@ -39,7 +39,7 @@ export {
 export { alignmentBelow, type DmarcAlignment } from './dns/dmarc-policy.js';
 export { DNS_RECORD_STATUSES, DNS_RECORD_TYPES, type RecordPurpose } from './dns/dns-record.js';
 export { SenderHostsService } from './dns/sender-hosts.service.js';
-export { analyseCampaign, quotaMessage } from './pre-send/campaign-checks.js';
+export { analyseCampaign, quotaMessage, SENDING_NOT_ALLOWED } from './pre-send/campaign-checks.js';
 export type { CampaignFacts, ContentFacts, DestinationFacts } from './pre-send/campaign-facts.js';
 export { failedContentChecks, mergeTagCheck, type ReviewedContent } from './pre-send/content-checks.js';
 export {

@@ -107,6 +107,14 @@ describe('the critical checks', () => {
     ]);
   });
 
+  it('name no number of e-mails while the subscription allows no sending', () => {
+    const facts = campaign({ sendingAllowed: false, emailsRemaining: 0 });
+    expect(codes(facts, 'FAIL')).toEqual(['subscription-active']);
+    expect(messages(facts, 'SKIPPED')).toEqual([
+      'email-quota: Not looked at: the subscription does not allow sending.',
+    ]);
+  });
+
   it('have no quota to pass where the plan has no limit', () => {
     expect(messages(campaign({ emailsRemaining: Infinity }), 'PASS')).toContain(
       'email-quota: 3 e-mails needed, any number left in this period.',

@@ -54,6 +54,9 @@ function failedIn({ code, result, message }: PreSendCheck, failures: readonly st
   return fail(code, [...(result === 'FAIL' ? [message] : []), ...failures].join(' '));
 }
 
+/** Message of the failed check of the subscription. */
+export const SENDING_NOT_ALLOWED = 'The subscription does not allow sending.';
+
 /** The checks that refuse `schedule` and `send`, in the order in which an author would mend them. */
 function criticalChecks(facts: CampaignFacts): PreSendCheck[] {
   return [
@@ -64,7 +67,7 @@ function criticalChecks(facts: CampaignFacts): PreSendCheck[] {
       'subscription-active',
       facts.sendingAllowed,
       'The subscription allows sending.',
-      'The subscription does not allow sending.',
+      SENDING_NOT_ALLOWED,
     ),
     quotaCheck(facts),
     ...criticalContentChecks(facts),
@@ -125,8 +128,9 @@ function senderDomainCheck({ host, needsDomain, domain }: SenderFacts): PreSendC
   );
 }
 
-function quotaCheck({ emailsRemaining, recipients }: CampaignFacts): PreSendCheck {
+function quotaCheck({ emailsRemaining, recipients, sendingAllowed }: CampaignFacts): PreSendCheck {
   if (emailsRemaining === null) return skip('email-quota', 'E-mails are not counted here.');
+  if (!sendingAllowed) return skip('email-quota', 'Not looked at: the subscription does not allow sending.');
   const left = emailsRemaining === Infinity ? 'any number' : String(emailsRemaining);
   const message = quotaMessage(recipients, left);
   return check('email-quota', recipients <= emailsRemaining, message, message);

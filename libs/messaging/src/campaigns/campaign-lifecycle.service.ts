@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { EmailQuotaService } from '#billing';
-import { type PreSendCheck, quotaMessage, summarise } from '#deliverability';
+import { type PreSendCheck, quotaMessage, SENDING_NOT_ALLOWED, summarise } from '#deliverability';
 import { Clock, InvalidStateError, type ProjectScope } from '#kernel';
 import { AuditTrail, CONFIG, type Config, Database, enqueue, jobType, LOGGER, Publisher } from '#platform';
 import { wakeSenders } from '../deliveries/delivery-queue.query.js';
@@ -259,10 +259,16 @@ export class CampaignLifecycleService {
     now: Date,
   ): Promise<{ readonly usagePeriod: Date | null } | { readonly shortage: PreSendCheck }> {
     if (scope.environment === 'TEST') return { usagePeriod: null };
-    const { granted, periodStart, remaining } = await this.quota.reserve(scope, emails, now);
+    const { granted, periodStart, remaining, isSendingAllowed } = await this.quota.reserve(
+      scope,
+      emails,
+      now,
+    );
     if (granted) return { usagePeriod: periodStart };
-    const message = quotaMessage(emails, remaining);
-    return { shortage: { code: 'email-quota', severity: 'CRITICAL', result: 'FAIL', message } };
+    const failed = { severity: 'CRITICAL', result: 'FAIL' } as const;
+    return isSendingAllowed
+      ? { shortage: { ...failed, code: 'email-quota', message: quotaMessage(emails, remaining) } }
+      : { shortage: { ...failed, code: 'subscription-active', message: SENDING_NOT_ALLOWED } };
   }
 
   /** False when it had ended already. */

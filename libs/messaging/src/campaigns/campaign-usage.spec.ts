@@ -282,6 +282,16 @@ describe('what a campaign uses', () => {
     });
     const field = { key: 'plan', type: 'TEXT', displayName: 'Plan' } as const;
     await fixture.get(CustomFieldsService).create(scope, field);
+    const subscription = (status: string) =>
+      fixture.test.query('update billing.subscriptions set status = $2 where tenant_id = $1', [
+        scope.tenantId,
+        status,
+      ]);
+    await subscription('CANCELLED');
+    await expect(retry()).rejects.toMatchObject({
+      checks: [{ code: 'subscription-active', message: 'The subscription does not allow sending.' }],
+    });
+    await subscription('ACTIVE');
     expect(await retry()).toMatchObject({ status: 'SENDING' });
   });
 });

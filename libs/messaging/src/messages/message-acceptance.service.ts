@@ -353,7 +353,11 @@ export class MessageAcceptanceService {
 
   /** Reserves the plan's e-mails for as many as it has room for, in their order, and refuses the others. */
   async #afforded(scope: ProjectScope, outcomes: readonly Outcome[], now: Date): Promise<Reserved> {
-    const { granted, periodStart, remaining } = await this.quota.reserve(scope, mailsOf(outcomes), now);
+    const { granted, periodStart, remaining, isSendingAllowed } = await this.quota.reserve(
+      scope,
+      mailsOf(outcomes),
+      now,
+    );
     if (granted) return { outcomes, usagePeriod: periodStart, reserving: [] };
     let left = Math.max(0, remaining);
     const afforded = outcomes.map((outcome) => {
@@ -361,7 +365,9 @@ export class MessageAcceptanceService {
       const { path, recipients } = outcome;
       if (recipients.length > left)
         return new DomainValidationError({
-          [`${path}to`]: `is one of ${recipients.length} recipients, and the plan has ${left} e-mails left this month`,
+          [`${path}to`]: isSendingAllowed
+            ? `is one of ${recipients.length} recipients, and the plan has ${left} e-mails left this month`
+            : 'cannot get it: the subscription does not allow sending',
         });
       left -= recipients.length;
       return outcome;

@@ -282,6 +282,20 @@ describe('live messages', () => {
     expect(whole).toEqual({ mails: 6 });
   });
 
+  it('name no number of e-mails when the subscription allows no sending', async () => {
+    const messages = messaging.get(MessageAcceptanceService);
+    const reason = 'cannot get it: the subscription does not allow sending';
+    for (const gone of [
+      `update billing.subscriptions set status = 'CANCELLED'`,
+      'delete from billing.subscriptions',
+    ]) {
+      await messaging.test.query(`${gone} where tenant_id = $1`, [scope.tenantId]);
+      await expect(messages.sendBatch(scope, drafts(1, 2), 'ALL')).rejects.toMatchObject({
+        errors: { 'messages[0].to': reason, 'messages[1].to': reason },
+      });
+    }
+  });
+
   it('give their e-mails back to the plan when they are not sent: cancelled, expired, suppressed, refused or erased', async () => {
     const quota = messaging.get(EmailQuotaService);
     messaging.clock.advance(60_000);
