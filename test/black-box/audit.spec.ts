@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import sharp from 'sharp';
 import type { ApiAnswer, ApiClient } from '#testing/http/api-client';
 import { eventually } from '#testing/time/eventually';
 import { openApiDocument } from '#testing/http/openapi-validation';
@@ -190,6 +191,59 @@ describe('the audit log', () => {
     ];
     const batch = await entryOf(await client.post('/subscriber-events/batch', { events }));
     expect(batch).toMatchObject({ items: 2, target: { type: 'subscriber-event', id: null } });
+  });
+
+  it('names what was made, or whom it is about, wherever the id is known', async () => {
+    const email = 'made.audit@example.com';
+    const topicKey = (await client.post('/topics', { name: 'Made', doubleOptInEnabled: false })).at(
+      'topicKey',
+    );
+    const consent = { source: 'form' };
+    const put = () =>
+      client.request('PUT', `/subscribers/${email}`, {
+        body: { firstName: 'Ada', topicKeys: [topicKey], consent },
+      });
+    const upserted = await put();
+    const png = await sharp({ create: { width: 4, height: 4, channels: 3, background: '#c33' } })
+      .png()
+      .toBuffer();
+    const message = {
+      to: 'receipt.audit@example.com',
+      purpose: 'An order',
+      subject: 'Receipt',
+      text: 'Thank you.',
+    };
+    const rows = 'email\nimported.audit@example.com';
+    const csv = { headers: { 'content-type': 'text/csv' } };
+    const person = upserted.at('id');
+    const acts: readonly (readonly [string, ApiAnswer, number, string?])[] = [
+      ['upsertSubscriber', upserted, 201],
+      ['upsertSubscriber', await put(), 200],
+      [
+        'recordSubscriberEvent',
+        await client.post(`/subscribers/${email}/events`, { name: 'order' }),
+        202,
+        person,
+      ],
+      [
+        'recordSubscriberEvent',
+        await client.post(`/subscribers/${person}/events`, { name: 'order' }),
+        202,
+        person,
+      ],
+      ['sendMessage', await client.post('/messages', message), 202],
+      ['uploadMedia', await client.post('/media', png, { headers: { 'content-type': 'image/png' } }), 201],
+      [
+        'importSubscribers',
+        await client.post(`/subscriber-imports?topicKeys=${topicKey}&consent.source=form`, rows, csv),
+        202,
+      ],
+      ['importSuppressions', await client.post('/suppression-imports', rows, csv), 202],
+    ];
+    for (const [action, answer, status, id = answer.at('id')] of acts) {
+      expect([action, answer.status]).toEqual([action, status]);
+      expect(await entryOf(answer)).toMatchObject({ action, outcome: 'SUCCEEDED', target: { id } });
+    }
   });
 
   it('says of secrets, addresses and content only that they changed', async () => {

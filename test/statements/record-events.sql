@@ -28,4 +28,5 @@
       returning id
     )
     select (select count(*)::int from recorded) as accepted,
-      array(select g.place::int from given g where g.subscriber_id is null order by g.place) as unknown;
+      array(select g.place::int from given g where g.subscriber_id is null order by g.place) as unknown,
+      (select g.subscriber_id from given g where g.place = 0) as first_person;

@@ -2,7 +2,7 @@ import { LockMode } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, enqueue, jobType, Publisher } from '#platform';
+import { AuditTrail, Database, enqueue, jobType, Publisher } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import type { FaultyRow } from './import-row.js';
 import { Import, type ImportError, type ImportProgress } from './import.js';
@@ -38,6 +38,7 @@ export class ImportRepository {
       if (found === null) return false;
       found.queue(stored);
       await enqueue(this.database, scope, runImport({ importId }));
+      AuditTrail.current?.made(importId);
       return true;
     });
   }

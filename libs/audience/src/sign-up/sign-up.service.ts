@@ -8,7 +8,7 @@ import {
   patchedMetadata,
   type ProjectScope,
 } from '#kernel';
-import { Database, named, Publisher } from '#platform';
+import { AuditTrail, Database, named, Publisher } from '#platform';
 import { addressLock, newSubscriberColumns } from '../subscribers/subscriber.repository.js';
 import { ErasedAddressesRepository } from '../suppressions/erased-addresses.repository.js';
 import {
@@ -82,6 +82,7 @@ export class SignUpService {
       const writing = await this.consents.creation(scope, making, newSubscriberColumns, first, context);
       const [[made]] = await unlessOthers(this.database.together(...writing));
       const subscriber = made!;
+      AuditTrail.current?.concerns(subscriber.id);
       // Other topics that an erased address had left stay left.
       if (terms.isErased) await this.erased.restore(scope, [input.address.key], context);
       // Before the consents, so that listeners know the subscriber first.

@@ -9,7 +9,7 @@ import {
   type ProjectScope,
   type RepeatableRequest,
 } from '#kernel';
-import { before, Database, Periodic, removeOldRows } from '#platform';
+import { AuditTrail, before, Database, Periodic, removeOldRows } from '#platform';
 import { TRIGGERS_CHANNEL } from '../triggers.service.js';
 import type { SubscriberRef } from './subscriber.js';
 import { SubscriberRepository } from './subscriber.repository.js';
@@ -42,6 +42,8 @@ export interface RecordedBatch {
 interface Recorded {
   readonly accepted: number;
   readonly unknown: number[];
+  /** Id of the person whom the first event is about. */
+  readonly firstPerson: string | null;
 }
 
 const MINUTE_MS = 60_000;
@@ -85,8 +87,9 @@ export class SubscriberEventsService {
       const { rows } = await insertion(scope, [{ ...event, ...person, id, once }], now).execute(
         this.database.tables(),
       );
-      const { accepted, unknown } = rows[0]!;
+      const { accepted, unknown, firstPerson } = rows[0]!;
       if (unknown.length > 0) throw new NotFoundError();
+      AuditTrail.current?.concerns(firstPerson);
       this.database.notify(TRIGGERS_CHANNEL);
       return accepted === 0 ? await this.#firstOf(scope, once) : id;
     });
@@ -196,7 +199,8 @@ function insertion(
       returning id
     )
     select (select count(*)::int from recorded) as accepted,
-      array(select g.place::int from given g where g.subscriber_id is null order by g.place) as unknown
+      array(select g.place::int from given g where g.subscriber_id is null order by g.place) as unknown,
+      (select g.subscriber_id from given g where g.place = 0) as first_person
   `;
 }
 

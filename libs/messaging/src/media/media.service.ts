@@ -19,6 +19,7 @@ import {
   UnavailableError,
 } from '#kernel';
 import {
+  AuditTrail,
   before,
   type Config,
   CONFIG,
@@ -313,6 +314,7 @@ export class MediaService {
         where u.bytes + excluded.bytes <= ${this.#quota} returning 1
       `.execute(tables);
       if (counted.rows.length === 0 || row.bytes > this.#quota) throw this.#full();
+      AuditTrail.current?.made(row.id);
       const { rows } = await sql`
         delete from messaging.media_removals where environment_id = ${environmentId} and name = ${row.name} returning 1
       `.execute(tables);

@@ -15,7 +15,7 @@ import {
   type ProjectScope,
   type RepeatableRequest,
 } from '#kernel';
-import { before, type Config, CONFIG, Database, named, SQL_STATE, sqlStateOf } from '#platform';
+import { AuditTrail, before, type Config, CONFIG, Database, named, SQL_STATE, sqlStateOf } from '#platform';
 import { forgetAttachments, MessageAttachmentsService } from './message-attachments.service.js';
 import { behind, MessageChecksService, type Outcome } from './message-checks.service.js';
 import { MESSAGE_COLUMNS, messageViewOf } from './messages.query.js';
@@ -211,6 +211,7 @@ export class MessageAcceptanceService {
       const accepted = acceptable(outcomes);
       await this.#removeFiles(scope, fileKeys, accepted);
       if (accepted.length === 0) return outcomes as readonly MessageRefusal[];
+      if (mode === 'ONE') AuditTrail.current?.made(accepted[0]!.id);
       const [rows] = await this.database.together(
         writingMessages(
           { digests: this.digests, seals: this.seals },

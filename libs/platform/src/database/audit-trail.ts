@@ -65,6 +65,7 @@ export class AuditTrail {
 
   readonly environmentId: number;
   #targetId: string | null;
+  #madeId: string | null = null;
   #change: Change | null = null;
   #isWritten = false;
   #isClosed = false;
@@ -111,6 +112,11 @@ export class AuditTrail {
     if (OF_PEOPLE.has(this.call.targetType)) this.#targetId ??= subscriberId;
   }
 
+  /** Names what the running transaction makes, where its result does not. */
+  made(id: string): void {
+    this.#madeId = id;
+  }
+
   /** Notes settings before and after; those of several writes of one call are joined. */
   changes(before: AuditedSettings | null, after: AuditedSettings | null): void {
     const earlier = this.#change;
@@ -120,9 +126,11 @@ export class AuditTrail {
     };
   }
 
-  /** Forgets what a transaction changed that was rolled back. */
+  /** Forgets what a transaction made or changed that was rolled back. */
   forgetChanges(): void {
-    if (this.isWanted) this.#change = null;
+    if (!this.isWanted) return;
+    this.#change = null;
+    this.#madeId = null;
   }
 
   /** Statement that writes the entry of a change, with the result of its transaction. */
@@ -156,7 +164,7 @@ export class AuditTrail {
       requestId,
       action,
       targetType,
-      targetId: this.#targetId ?? auditedId(targetIdOf?.(result)) ?? targetId,
+      targetId: this.#targetId ?? this.#madeId ?? auditedId(targetIdOf?.(result)) ?? targetId,
       items,
       outcome,
       problem,
