@@ -23,12 +23,16 @@ export class TriggersService {
     { kind, subject, where = [] }: AwaitedTrigger,
   ): Promise<unknown> {
     const conditions = where.length === 0 ? null : propertiesPath(where);
-    const awaited = { kind, subject, conditions, isOpen: true, openSince: present };
+    const awaited = { kind, subject, conditions, isOpen: true };
     return this.database
       .tables<AudienceTables>()
       .insertInto('audience.trigger_watches')
-      .values({ watcherId, environmentId, ...awaited })
-      .onConflict((conflict) => conflict.columns(['watcherId', 'environmentId']).doUpdateSet(awaited))
+      .values({ watcherId, environmentId, ...awaited, openSince: present })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['watcherId', 'environmentId'])
+          .doUpdateSet((eb) => ({ ...awaited, openSince: eb.ref('excluded.openSince') })),
+      )
       .execute();
   }
 
