@@ -44,7 +44,8 @@ const OPTIONS: HtmlToTextOptions = {
 
 /** Beginnings of tags with a style that no merge tag decides. */
 const STYLED = /<\w[^>]*?\sstyle="([^"\uFDD0\uFDD2]*)"/g;
-const NOT_DISPLAYED = /(?:^|[\s;])display\s*:\s*none/i;
+/** A style that shows nothing of its element. */
+export const NOT_DISPLAYED = /display\s*:\s*none/i;
 
 /** Masked plain text of masked HTML, without what is hidden from everybody, wrapped at 78 characters. */
 export function htmlToPlainText(maskedHtml: string): string {

@@ -3,10 +3,10 @@ import sanitizeHtml from 'sanitize-html';
 import { mergeUrlFault } from '../merge/merge-links.js';
 import { MergeTagMask, templatePieces, withoutPlaceholders } from '../merge/merge-tags.js';
 import type { ContentDocument } from './content-document.js';
+import { NOT_DISPLAYED } from './content-text.js';
 import { LINK_TAGS, type MailLink, showsAddressInText } from './mail-footer.js';
 import { withoutCondition } from './inert-elements.js';
 
-const HIDDEN = /display\s*:\s*none/i;
 const URL_ATTRIBUTE = /^(?:href|src|background|(?:[a-z]+[-:])+(?:href|url|src))$/;
 
 interface MaskedLink {
@@ -97,7 +97,7 @@ function withoutUnseen(masked: string): string {
     parser: { recognizeSelfClosing: true },
     exclusiveFilter: ({ tag, attribs, text, tagPosition, mediaChildren }) => {
       const lastFrame = () => framesAt.at(-1) ?? -1;
-      if (HIDDEN.test(attribs['style'] ?? '') || attribs['hidden'] !== undefined) {
+      if (NOT_DISPLAYED.test(attribs['style'] ?? '') || attribs['hidden'] !== undefined) {
         while (lastFrame() > tagPosition) framesAt.pop();
         return true;
       }
@@ -114,7 +114,8 @@ function visibleHtml(masked: string): string {
     allowedAttributes: { div: ['class', 'style'], img: ['src'] },
     nonTextTags: ['head', 'title', 'style', 'script'],
     exclusiveFilter: ({ tag, attribs }) =>
-      tag === 'div' && (/\bmw-footer\b/.test(attribs['class'] ?? '') || HIDDEN.test(attribs['style'] ?? '')),
+      tag === 'div' &&
+      (/\bmw-footer\b/.test(attribs['class'] ?? '') || NOT_DISPLAYED.test(attribs['style'] ?? '')),
   });
 }
 
